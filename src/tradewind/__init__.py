@@ -1,0 +1,1 @@
+"""Tradewind answers continuous queries over streams that live in many places."""

@@ -1,0 +1,309 @@
+"""The allow-list: every function an expression may call, with its typing rule.
+
+A rule takes the argument types and gives the types that the arguments are converted to and the result's, or None when they
+do not fit. Functions are deterministic and total: out of range, division by zero and bad conversions give NULL.
+`strict` functions give NULL when any argument is NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from tradewind.algebra.types import (
+    BIGINT, BINARY, BOOLEAN, DATE, DOUBLE, FLOAT, INT, INTERVAL, NULL, STRING, TIMESTAMP, DataType, array, as_decimal,
+    common, decimal, is_integer, is_numeric, is_orderable, struct,
+)  # fmt: skip
+
+Types = tuple[DataType, ...]
+Rule = Callable[[Types], tuple[Types, DataType] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One allowed function: its name, how it types, what it takes in words, and whether NULL in means NULL out."""
+
+    name: str
+    rule: Rule
+    takes: str
+    strict: bool = True
+
+
+def _fixed(result: DataType, *wanted: DataType, optional: int = 0) -> Rule:
+    """Exactly these argument types (numbers widen), the last `optional` of which may be left out."""
+
+    def rule(given: Types) -> tuple[Types, DataType] | None:
+        if not len(wanted) - optional <= len(given) <= len(wanted):
+            return None
+        for have, want in zip(given, wanted, strict=False):
+            if common(have, want) != want and not (have == DATE and want == TIMESTAMP) and not (
+                have == TIMESTAMP and want == DATE
+            ):
+                return None
+        return wanted[: len(given)], result
+
+    return rule
+
+
+def _numbers(result: DataType | None, count: int) -> Rule:
+    """`count` numbers brought to one type; the result is that type, or the one given."""
+
+    def rule(given: Types) -> tuple[Types, DataType] | None:
+        shared = _shared(given)
+        if len(given) != count or shared is None or not (is_numeric(shared) or shared == NULL):
+            return None
+        shared = DOUBLE if shared == NULL else shared
+        return (shared,) * count, result or shared
+
+    return rule
+
+
+def _shared(given: Iterable[DataType]) -> DataType | None:
+    """The type that all given types convert to."""
+    found: DataType | None = NULL
+    for type_ in given:
+        found = common(found, type_) if found is not None else None
+    return found
+
+
+def _alike(result: DataType | None, low: int, high: int = 255, *, ordered: bool = False) -> Rule:
+    """Any number of values of one type."""
+
+    def rule(given: Types) -> tuple[Types, DataType] | None:
+        shared = _shared(given)
+        if not low <= len(given) <= high or shared is None or (ordered and not is_orderable(shared)):
+            return None
+        return (shared,) * len(given), result or shared
+
+    return rule
+
+
+def _add(given: Types) -> tuple[Types, DataType] | None:
+    if set(given) == {TIMESTAMP, INTERVAL} or set(given) == {DATE, INTERVAL}:
+        wanted = tuple(TIMESTAMP if type_ == DATE else type_ for type_ in given)
+        return wanted, TIMESTAMP
+    if given == (INTERVAL, INTERVAL):
+        return given, INTERVAL
+    return _arithmetic(lambda p1, s1, p2, s2: (max(p1 - s1, p2 - s2) + max(s1, s2) + 1, max(s1, s2)))(given)
+
+
+def _subtract(given: Types) -> tuple[Types, DataType] | None:
+    if len(given) == 2 and given[0] in (TIMESTAMP, DATE) and given[1] == INTERVAL:
+        return (TIMESTAMP, INTERVAL), TIMESTAMP
+    if len(given) == 2 and set(given) <= {TIMESTAMP, DATE} and TIMESTAMP in given:
+        return (TIMESTAMP, TIMESTAMP), INTERVAL
+    return None if TIMESTAMP in given or DATE in given else _add(given)
+
+
+def _arithmetic(digits: Callable[[int, int, int, int], tuple[int, int]]) -> Rule:
+    """Integers and floats at their common type; decimals at the digits that Spark gives the operation."""
+
+    def rule(given: Types) -> tuple[Types, DataType] | None:
+        shared = _shared(given)
+        if len(given) != 2 or shared is None or not (is_numeric(shared) or shared == NULL):
+            return None
+        if shared.name == "DECIMAL":
+            left, right = (as_decimal(type_) if type_ != NULL else shared for type_ in given)
+            return (left, right), decimal(*digits(*left.parameters, *right.parameters))
+        shared = DOUBLE if shared == NULL else shared
+        return (shared, shared), shared
+
+    return rule
+
+
+def _multiply(given: Types) -> tuple[Types, DataType] | None:
+    if len(given) == 2 and INTERVAL in given and any(is_integer(type_) for type_ in given):
+        return tuple(INTERVAL if type_ == INTERVAL else BIGINT for type_ in given), INTERVAL
+    return _arithmetic(lambda p1, s1, p2, s2: (p1 + p2 + 1, s1 + s2))(given)
+
+
+def _divide(given: Types) -> tuple[Types, DataType] | None:
+    shared = _shared(given)
+    if len(given) == 2 and shared is not None and shared.name == "DECIMAL":
+        return _arithmetic(lambda p1, s1, p2, s2: (p1 - s1 + s2 + max(6, s1 + p2 + 1), max(6, s1 + p2 + 1)))(given)
+    fits = len(given) == 2 and all(is_numeric(type_) or type_ == NULL for type_ in given)
+    return ((DOUBLE, DOUBLE), DOUBLE) if fits else None
+
+
+def _negate(given: Types) -> tuple[Types, DataType] | None:
+    fits = len(given) == 1 and (is_numeric(given[0]) or given[0] == INTERVAL)
+    return (given, given[0]) if fits else None
+
+
+def _whole(given: Types) -> tuple[Types, DataType] | None:
+    """floor and ceil: a whole number."""
+    if len(given) != 1 or not is_numeric(given[0]):
+        return None
+    if given[0].name == "DECIMAL":
+        precision, scale = given[0].parameters
+        return given, decimal(max(precision - scale + 1, 1), 0)
+    return given if is_integer(given[0]) else (DOUBLE,), BIGINT
+
+
+def _round(given: Types) -> tuple[Types, DataType] | None:
+    if not 1 <= len(given) <= 2 or not is_numeric(given[0]) or (len(given) == 2 and given[1] != INT):
+        return None
+    first = DOUBLE if given[0] == FLOAT or given[0].name == "DECIMAL" else given[0]
+    return (first, *given[1:]), first
+
+
+def _conditional(given: Types) -> tuple[Types, DataType] | None:
+    shared = _shared(given[1:]) if len(given) == 3 and given[0] in (BOOLEAN, NULL) else None
+    return ((BOOLEAN, shared, shared), shared) if shared is not None else None
+
+
+def _any(result: DataType, low: int = 1) -> Rule:
+    return lambda given: (given, result) if len(given) >= low else None
+
+
+def _array(given: Types) -> tuple[Types, DataType] | None:
+    shared = _shared(given)
+    return ((shared,) * len(given), array(shared)) if given and shared is not None else None
+
+
+def _element_at(given: Types) -> tuple[Types, DataType] | None:
+    fits = len(given) == 2 and given[0].name == "ARRAY" and is_integer(given[1])
+    return ((given[0], INT), given[0].element) if fits else None
+
+
+def _array_contains(given: Types) -> tuple[Types, DataType] | None:
+    if len(given) != 2 or given[0].name != "ARRAY":
+        return None
+    element = given[0].element
+    return ((given[0], element), BOOLEAN) if common(given[1], element) == element else None
+
+
+def _size(given: Types) -> tuple[Types, DataType] | None:
+    return (given, INT) if len(given) == 1 and given[0].name == "ARRAY" else None
+
+
+def _text(*more: DataType, result: DataType = STRING, optional: int = 0) -> Rule:
+    return _fixed(result, STRING, *more, optional=optional)
+
+
+def _md5(given: Types) -> tuple[Types, DataType] | None:
+    return (given, STRING) if len(given) == 1 and given[0] in (STRING, BINARY) else None
+
+
+def _crc32(given: Types) -> tuple[Types, DataType] | None:
+    return (given, BIGINT) if len(given) == 1 and given[0] in (STRING, BINARY) else None
+
+
+_ANY_ORDERED = _alike(BOOLEAN, 2, 2, ordered=True)
+_TIME_PART = _fixed(INT, TIMESTAMP)
+_DATE_PART = _fixed(INT, DATE)
+
+_LIST = (
+    # Operators, under their symbols.
+    Function("+", _add, "two numbers, or a time and an interval"),
+    Function("-", _subtract, "two numbers, two times, or a time and an interval"),
+    Function("*", _multiply, "two numbers, or an interval and a whole number"),
+    Function("/", _divide, "two numbers; the result is DOUBLE (DECIMAL for decimals), NULL when dividing by zero"),
+    Function("%", _numbers(None, 2), "two numbers; the sign is the first one's"),
+    Function("div", _numbers(BIGINT, 2), "two numbers; the whole part of the quotient"),
+    Function("negative", _negate, "a number or an interval"),
+    *(Function(op, _ANY_ORDERED, "two values of one type") for op in ("=", "<>", "<", "<=", ">", ">=")),
+    Function("<=>", _ANY_ORDERED, "two values of one type; NULL equals NULL", strict=False),
+    Function("and", lambda given: ((BOOLEAN,) * len(given), BOOLEAN) if set(given) <= {BOOLEAN, NULL} else None,
+             "conditions", strict=False),
+    Function("or", lambda given: ((BOOLEAN,) * len(given), BOOLEAN) if set(given) <= {BOOLEAN, NULL} else None,
+             "conditions", strict=False),
+    Function("not", _fixed(BOOLEAN, BOOLEAN), "a condition"),
+    Function("in", _alike(BOOLEAN, 2), "a value and the values it may have", strict=False),
+    Function("like", _text(STRING, result=BOOLEAN), "a text and a pattern with % and _"),
+    Function("isnull", _any(BOOLEAN), "any value", strict=False),
+    Function("isnotnull", _any(BOOLEAN), "any value", strict=False),
+    # Choice.
+    Function("if", _conditional, "a condition and two values of one type", strict=False),
+    Function("coalesce", _alike(None, 1), "values of one type", strict=False),
+    Function("nullif", _alike(None, 2, 2), "two values of one type", strict=False),
+    Function("greatest", _alike(None, 2, ordered=True), "values of one type; NULLs are passed over", strict=False),
+    Function("least", _alike(None, 2, ordered=True), "values of one type; NULLs are passed over", strict=False),
+    # Numbers.
+    Function("abs", _numbers(None, 1), "a number"),
+    Function("sign", _fixed(DOUBLE, DOUBLE), "a number"),
+    Function("ceil", _whole, "a number"),
+    Function("floor", _whole, "a number"),
+    Function("round", _round, "a number and the digits to keep; halves go away from zero"),
+    Function("pmod", _numbers(None, 2), "two numbers; the result is not negative for a positive divisor"),
+    *(Function(name, _fixed(DOUBLE, DOUBLE), "a number") for name in ("sqrt", "exp", "ln", "log10", "log2")),
+    Function("pow", _fixed(DOUBLE, DOUBLE, DOUBLE), "two numbers"),
+    Function("isnan", _fixed(BOOLEAN, DOUBLE), "a number", strict=False),
+    # Text.
+    *(Function(name, _text(), "a text") for name in ("upper", "lower", "trim", "ltrim", "rtrim", "reverse")),
+    Function("length", _text(result=INT), "a text; counts characters"),
+    Function("concat", lambda given: (given, STRING) if set(given) <= {STRING, NULL} and given else None, "texts"),
+    Function("concat_ws", lambda given: (given, STRING) if set(given) <= {STRING, NULL} and given else None,
+             "a separator and texts; NULLs are left out", strict=False),
+    Function("substring", _text(INT, INT, optional=1), "a text, a first position from 1, a length"),
+    Function("left", _text(INT), "a text and a length"),
+    Function("right", _text(INT), "a text and a length"),
+    Function("replace", _text(STRING, STRING, optional=1), "a text, what to replace, with what"),
+    Function("split_part", _text(STRING, INT), "a text, a delimiter, the number of the part from 1"),
+    Function("startswith", _text(STRING, result=BOOLEAN), "a text and its possible start"),
+    Function("endswith", _text(STRING, result=BOOLEAN), "a text and its possible end"),
+    Function("contains", _text(STRING, result=BOOLEAN), "a text and what it may contain"),
+    Function("instr", _text(STRING, result=INT), "a text and what to find in it; 0 when absent"),
+    Function("lpad", _text(INT, STRING, optional=1), "a text, a length, the padding"),
+    Function("rpad", _text(INT, STRING, optional=1), "a text, a length, the padding"),
+    # Hashes.
+    Function("xxhash64", _any(BIGINT), "any values", strict=False),
+    Function("crc32", _crc32, "a text or bytes"),
+    Function("md5", _md5, "a text or bytes"),
+    # Time.
+    Function("date_trunc", _fixed(TIMESTAMP, STRING, TIMESTAMP), "a unit in quotes and a time"),
+    *(Function(name, _DATE_PART, "a date") for name in (
+        "year", "quarter", "month", "day", "dayofweek", "dayofyear")),
+    *(Function(name, _TIME_PART, "a time") for name in ("hour", "minute", "second")),
+    Function("date_add", _fixed(DATE, DATE, INT), "a date and days"),
+    Function("date_sub", _fixed(DATE, DATE, INT), "a date and days"),
+    Function("datediff", _fixed(INT, DATE, DATE), "an end and a start date"),
+    *(Function(name, _fixed(BIGINT, TIMESTAMP), "a time") for name in ("unix_seconds", "unix_millis", "unix_micros")),
+    *(Function(name, _fixed(TIMESTAMP, BIGINT), "a whole number") for name in (
+        "timestamp_seconds", "timestamp_millis", "timestamp_micros")),
+    # Arrays and structs.
+    Function("array", _array, "values of one type", strict=False),
+    Function("size", _size, "an array"),
+    Function("element_at", _element_at, "an array and a position from 1, or from the end when negative"),
+    Function("array_contains", _array_contains, "an array and a value"),
+)  # fmt: skip
+
+FUNCTIONS = {function.name: function for function in _LIST}
+"""All allowed scalar functions by name. `named_struct` is typed apart, because field names are part of its type."""
+
+ALIASES = {
+    "substr": "substring", "ucase": "upper", "lcase": "lower", "power": "pow", "ceiling": "ceil", "mod": "%",
+    "char_length": "length", "character_length": "length", "dayofmonth": "day", "nvl": "coalesce", "ifnull": "coalesce",
+    "date_diff": "datediff", "signum": "sign", "dateadd": "date_add",
+}  # fmt: skip
+
+TRUNC_UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year")
+"""What `date_trunc` may cut a time to."""
+
+REASONS = {
+    "reflect": "it calls Java", "java_method": "it calls Java", "try_reflect": "it calls Java",
+    "input_file_name": "it reads where a row is stored", "input_file_block_start": "it reads where a row is stored",
+    "input_file_block_length": "it reads where a row is stored",
+    "rand": "its answer differs each time", "randn": "its answer differs each time", "random": "its answer differs each time",
+    "uuid": "its answer differs each time", "shuffle": "its answer differs each time",
+    "monotonically_increasing_id": "its answer depends on how rows are spread over workers",
+    "spark_partition_id": "its answer depends on how rows are spread over workers",
+    "now": "its answer depends on the clock", "current_timestamp": "its answer depends on the clock",
+    "current_date": "its answer depends on the clock", "localtimestamp": "its answer depends on the clock",
+    "curdate": "its answer depends on the clock", "unix_timestamp": "its answer depends on the clock",
+    "current_user": "it reads who runs the query", "user": "it reads who runs the query",
+    "session_user": "it reads who runs the query", "current_database": "it reads the catalog",
+    "current_catalog": "it reads the catalog", "current_schema": "it reads the catalog", "version": "it reads the machine",
+    "assert_true": "it stops the query", "raise_error": "it stops the query",
+    "rlike": "regular expressions differ between engines and can take exponential time",
+    "regexp": "regular expressions differ between engines and can take exponential time",
+    "regexp_like": "regular expressions differ between engines and can take exponential time",
+    "regexp_extract": "regular expressions differ between engines and can take exponential time",
+    "regexp_replace": "regular expressions differ between engines and can take exponential time",
+}  # fmt: skip
+"""Why some well-known functions are not on the list; the rest are just not on it."""
+
+
+def struct_type(names: Iterable[str], types: Iterable[DataType]) -> DataType:
+    """The type of `named_struct` with these fields."""
+    return struct(**dict(zip(names, types, strict=True)))

@@ -1,0 +1,355 @@
+"""From Spark SQL text to expression trees. What is not known here is refused, so nothing unknown can be passed on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from functools import cache
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import TokenType
+
+from tradewind.algebra.durations import parse_duration
+from tradewind.algebra.expressions.functions import ALIASES, FUNCTIONS, REASONS
+from tradewind.algebra.expressions.tree import Call, Case, Cast, Column, Expression, Field, Literal
+from tradewind.algebra.types import (
+    BIGINT, BINARY, BOOLEAN, DOUBLE, FLOAT, INT, INTEGER_BITS, INTERVAL, NULL, STRING, DataType, decimal, fits, parse_type,
+)  # fmt: skip
+from tradewind.errors import ExpressionError, ForbiddenError, InputError, closest
+
+MAX_LENGTH = 100_000
+MAX_DEPTH = 200
+"""Longer or deeper texts are refused before they can exhaust the parser."""
+
+
+class Dialect(Spark):
+    """Spark's dialect, in which `window` is a function's name and every function stays as it was written."""
+
+    class Tokenizer(Spark.Tokenizer):
+        KEYWORDS = {word: kind for word, kind in Spark.Tokenizer.KEYWORDS.items() if kind != TokenType.WINDOW}
+
+    class Parser(Spark.Parser):
+        FUNCTIONS: dict[str, Callable[..., exp.Expression]] = {}
+        FUNCTION_PARSERS = {
+            name: parser for name, parser in Spark.Parser.FUNCTION_PARSERS.items() if name in ("CAST", "TRY_CAST")
+        }
+        NO_PAREN_FUNCTION_PARSERS = {
+            name: parser for name, parser in Spark.Parser.NO_PAREN_FUNCTION_PARSERS.items() if name == "CASE"
+        }
+        NO_PAREN_FUNCTIONS: dict[TokenType, type[exp.Expression]] = {}
+
+
+_BINARY: dict[type[exp.Expression], str] = {
+    exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.IntDiv: "div", exp.Mod: "%", exp.EQ: "=", exp.NEQ: "<>",
+    exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "<=>", exp.And: "and", exp.Or: "or",
+    exp.Like: "like", exp.DPipe: "concat",
+}  # fmt: skip
+
+_REFUSED: tuple[tuple[type[exp.Expression], str, str], ...] = (
+    (exp.Query, "a sub-query", "join the other stream, or read a declared table with a read box."),
+    (exp.Lambda, "a lambda", "write the expression over columns."),
+    (exp.Window, "a window function (OVER)", "QUALIFY row_number() OVER (…) <= k gives the top k; aggregate for the rest."),
+    (exp.Parameter, "a parameter", "write the value."),
+    (exp.Placeholder, "a placeholder", "write the value."),
+    (exp.SessionParameter, "a session variable", "write the value."),
+    (exp.Star, "*", "name the columns; * stands only in SELECT * and count(*)."),
+    (exp.Command, "a command", "only one SELECT, or one expression, may be given."),
+    (exp.RegexpLike, "a regular expression", "use LIKE, startswith, endswith, contains or split_part."),
+)
+
+
+def parse_sql(text: str, where: str | None = None) -> exp.Expression:
+    """One statement or expression as sqlglot's tree; more than one is refused."""
+    if len(text) > MAX_LENGTH:
+        raise ExpressionError(f"the text is {len(text)} characters long.", where=where, hint=f"at most {MAX_LENGTH}.")
+    if text.count("(") > 2_000 or _nesting(text) > MAX_DEPTH:
+        raise ExpressionError("the text is nested too deeply.", where=where, hint="split it over several maps.")
+    try:
+        statements = Dialect().parse(text)
+    except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, IndexError, KeyError) as error:
+        # sqlglot raises a ParseError for most bad texts; a few make it stumble with a built-in error instead.
+        raise ExpressionError(f"cannot read {_shown(text)}: {_reason(error)}", where=where) from None
+    found = [statement for statement in statements if statement is not None]
+    if len(found) != 1:
+        raise ForbiddenError(
+            f"{_shown(text)} holds {len(found)} statements.", where=where, hint="give exactly one, without ';'."
+        )
+    return found[0]
+
+
+def parse_raw(text: str, also: frozenset[str] = frozenset(), where: str | None = None) -> Expression:
+    """An expression that is allowed but not yet typed; `also` names further functions (aggregates) that may be called."""
+    try:
+        return convert(parse_sql(text, where), also)
+    except RecursionError:
+        raise ExpressionError("the text is nested too deeply.", where=where, hint="split it over several maps.") from None
+    except InputError as error:
+        raise error.at(where) if where and not error.where else error
+
+
+def convert(node: exp.Expression, also: frozenset[str] = frozenset()) -> Expression:
+    """An expression from sqlglot's tree, or an error that names what is not allowed."""
+    kind = type(node)
+    if kind in _BINARY:
+        return _binary(_BINARY[kind], convert(node.this, also), convert(node.expression, also))
+    handler = _HANDLERS.get(kind)
+    if handler:
+        return handler(node, also)
+    for refused, name, hint in _REFUSED:
+        if isinstance(node, refused):
+            raise ForbiddenError(f"{name} is not allowed in an expression: {_shown(node.sql(Dialect))}.", hint=hint)
+    raise ForbiddenError(
+        f"{_shown(node.sql(Dialect))} is not allowed in an expression.",
+        hint="expressions are made of columns, constants, operators, CASE, CAST and the functions listed in the docs.",
+    )
+
+
+def _binary(name: str, left: Expression, right: Expression) -> Expression:
+    if name in ("and", "or", "concat"):  # flattened, so that `a AND (b AND c)` and `(a AND b) AND c` are one expression
+        parts = [p for side in (left, right) for p in (side.arguments if _is_call(side, name) else (side,))]  # type: ignore[union-attr]
+        return Call(name, tuple(parts))
+    return Call(name, (left, right))
+
+
+def _is_call(expression: Expression, name: str) -> bool:
+    return isinstance(expression, Call) and expression.function == name
+
+
+def _column(node: exp.Expression, also: frozenset[str]) -> Expression:
+    if not isinstance(node.this, exp.Identifier):
+        return convert(node.this, also)
+    parts = [part.name for part in node.parts]
+    found: Expression = Column(parts[0])
+    for name in parts[1:]:
+        found = Field(found, name)
+    return found
+
+
+def _dot(node: exp.Expression, also: frozenset[str]) -> Expression:
+    if not isinstance(node.expression, exp.Identifier):
+        raise ForbiddenError(f"{_shown(node.sql(Dialect))} is not allowed.", hint="only fields of a struct are read by '.'.")
+    return Field(convert(node.this, also), node.expression.name)
+
+
+def _literal(node: exp.Expression, _: frozenset[str]) -> Expression:
+    return Literal(node.this, STRING) if node.is_string else number(node.this)
+
+
+def number(text: str) -> Literal:
+    """A number as Spark SQL would write it: whole ones INT or BIGINT by size, the rest DOUBLE."""
+    if text.isdigit():
+        value = int(text)
+        for type_ in (INT, BIGINT):
+            if fits(value, type_) or fits(-value, BIGINT) and type_ == BIGINT:
+                return Literal(value, type_)  # 2**63 is the inside of -9223372036854775808; alone, typing refuses it
+        raise ExpressionError(f"the number {text[:40]} is out of range.", hint="write it as a decimal: 1e20.")
+    return Literal(float(text), DOUBLE)
+
+
+def _cast(node: exp.Expression, also: frozenset[str]) -> Expression:
+    if node.args.get("format") or node.args.get("default"):
+        raise ForbiddenError("CAST takes no FORMAT and no DEFAULT.")
+    target = _type(node.args["to"])
+    inner = node.this
+    if isinstance(inner, exp.Literal) and not inner.is_string:
+        typed = _typed_number(inner.this, target)
+        if typed is not None:
+            return typed
+    return Cast(convert(inner, also), target)
+
+
+def _typed_number(text: str, target: DataType) -> Literal | None:
+    """`5L`, `2.0D`, `1.5BD` and plain casts of numbers are constants of their type."""
+    if target in INTEGER_BITS and text.isdigit() and fits(-int(text), target):
+        return Literal(int(text), target)
+    if target == DOUBLE and math.isfinite(float(text)):
+        return Literal(float(text), DOUBLE)
+    if target.name == "DECIMAL":
+        return decimal_literal(Decimal(text), target)
+    return None
+
+
+def decimal_literal(value: Decimal, target: DataType) -> Literal | None:
+    """The constant at its own number of digits, when these are what the type has or the type is the default one."""
+    _, digits, exponent = value.as_tuple()
+    if not isinstance(exponent, int) or exponent > 0:
+        return None
+    scale = -exponent
+    own = decimal(max(len(digits), scale, 1), scale)
+    return Literal(value, own) if target in (own, decimal(10, 0)) and (scale or target == own) else None
+
+
+@cache
+def _spark_types() -> dict[str, DataType]:
+    names = {"TIMESTAMPTZ": "TIMESTAMP", "TIMESTAMPLTZ": "TIMESTAMP", "TEXT": "STRING", "VARCHAR": "STRING"}
+    return {old: parse_type(new) for old, new in names.items()}
+
+
+def _type(node: exp.Expression) -> DataType:
+    text = node.sql(Dialect)
+    found = _spark_types().get(text.upper())
+    try:
+        return found or parse_type(text)
+    except InputError as error:
+        raise ExpressionError(error.what, hint=error.hint) from None
+
+
+def _interval(node: exp.Expression, _: frozenset[str]) -> Expression:
+    amount, unit = node.this, node.args.get("unit")
+    if not isinstance(amount, exp.Literal) or (unit is not None and not isinstance(unit, exp.Var)):
+        raise ExpressionError(f"cannot read {_shown(node.sql(Dialect))}.", hint="write INTERVAL 5 MINUTES.")
+    return Literal(parse_duration(f"{amount.this} {unit.name if unit else ''}"), INTERVAL)
+
+
+def _negative(node: exp.Expression, also: frozenset[str]) -> Expression:
+    inner = convert(node.this, also)
+    if isinstance(inner, Literal) and isinstance(inner.value, int | float | Decimal) and inner.type != BOOLEAN:
+        return Literal(-inner.value, inner.type)
+    return Call("negative", (inner,))
+
+
+def _in(node: exp.Expression, also: frozenset[str]) -> Expression:
+    if node.args.get("query") or node.args.get("unnest") or node.args.get("field"):
+        raise ForbiddenError("IN with a sub-query is not allowed.", hint="list the values, or join the other stream.")
+    return Call("in", (convert(node.this, also), *(convert(value, also) for value in node.expressions)))
+
+
+def _between(node: exp.Expression, also: frozenset[str]) -> Expression:
+    value = convert(node.this, also)
+    low, high = convert(node.args["low"], also), convert(node.args["high"], also)
+    return Call("and", (Call(">=", (value, low)), Call("<=", (value, high))))
+
+
+def _is(node: exp.Expression, also: frozenset[str]) -> Expression:
+    value = convert(node.this, also)
+    match node.expression:
+        case exp.Null():
+            return Call("isnull", (value,))
+        case exp.Boolean(this=wanted):
+            return Call("<=>", (value, Literal(bool(wanted), BOOLEAN)))
+    raise ForbiddenError(f"{_shown(node.sql(Dialect))} is not allowed.", hint="IS takes NULL, TRUE or FALSE.")
+
+
+def _not(node: exp.Expression, also: frozenset[str]) -> Expression:
+    inner = convert(node.this, also)
+    if isinstance(inner, Call) and inner.function in ("isnull", "isnotnull"):
+        return Call("isnotnull" if inner.function == "isnull" else "isnull", inner.arguments)
+    return Call("not", (inner,))
+
+
+def _case(node: exp.Expression, also: frozenset[str]) -> Expression:
+    subject = node.this and convert(node.this, also)
+    branches = []
+    for branch in node.args["ifs"]:
+        condition = convert(branch.this, also)
+        branches.append((Call("=", (subject, condition)) if subject else condition, convert(branch.args["true"], also)))
+    default = node.args.get("default")
+    return Case(tuple(branches), convert(default, also) if default else Literal(None, NULL))
+
+
+def _ilike(node: exp.Expression, also: frozenset[str]) -> Expression:
+    sides = (convert(node.this, also), convert(node.expression, also))
+    return Call("like", tuple(Call("lower", (side,)) for side in sides))
+
+
+def _bracket(node: exp.Expression, also: frozenset[str]) -> Expression:
+    raise ForbiddenError(
+        f"{_shown(node.sql(Dialect))}: values are not read by [ ].", hint="use element_at(array, position), from 1."
+    )
+
+
+def _filtered(node: exp.Expression, also: frozenset[str]) -> Expression:
+    """`sum(x) FILTER (WHERE p)`: what is not NULL is aggregated, so the argument is NULL where p is not true."""
+    call = convert(node.this, also)
+    condition = convert(node.expression.this, also)
+    if not isinstance(call, Call) or call.function not in also or len(call.arguments) > 1:
+        raise ForbiddenError("FILTER goes only with an aggregate of one argument.")
+    value = call.arguments[0] if call.arguments else Literal(True, BOOLEAN)
+    return Call(call.function, (Case(((condition, value),), Literal(None, NULL)),))
+
+
+def _function(node: exp.Expression, also: frozenset[str]) -> Expression:
+    written = node.this if isinstance(node.this, str) else node.name
+    name = written.lower()
+    name = ALIASES.get(name, name)
+    arguments: list[exp.Expression] = list(node.expressions)
+    if name in also and len(arguments) == 1:
+        if isinstance(arguments[0], exp.Star) and name == "count":
+            return Call("count", ())
+        if isinstance(arguments[0], exp.Distinct):
+            return _distinct(name, arguments[0], also)
+    if name not in FUNCTIONS and name not in also and name != "named_struct":
+        raise forbidden_function(written, also)
+    return Call(name, tuple(convert(argument, also) for argument in arguments))
+
+
+def _distinct(name: str, node: exp.Expression, also: frozenset[str]) -> Expression:
+    if name != "count" or node.args.get("on"):
+        raise ForbiddenError(f"{name}(DISTINCT …) is not supported.", hint="count(DISTINCT x) is; else DISTINCT in FROM.")
+    values = tuple(convert(value, also) for value in node.expressions)
+    if len(values) != 1:
+        raise ForbiddenError("count(DISTINCT a, b) is not supported.", hint="count(DISTINCT named_struct('a', a, 'b', b)).")
+    return Call("count_distinct", values)
+
+
+def forbidden_function(name: str, also: frozenset[str] = frozenset()) -> ForbiddenError:
+    """Why a function may not be called, and which one was perhaps meant."""
+    reason = REASONS.get(name.lower())
+    known = [*(n for n in FUNCTIONS if n[0].isalpha()), *sorted(also), *ALIASES]
+    guess = None if reason else closest(name, known)
+    hint = f"did you mean {guess}()?" if guess else "the functions that may be called are listed in docs/expressions.md."
+    why = f": {reason}" if reason else ""
+    return ForbiddenError(f"the function {name[:60]!r} is not on the allow-list{why}.", hint=hint)
+
+
+_HANDLERS: dict[type[exp.Expression], Callable[[exp.Expression, frozenset[str]], Expression]] = {
+    exp.Column: _column,
+    exp.Dot: _dot,
+    exp.Identifier: lambda node, _: Column(node.name),
+    exp.Literal: _literal,
+    exp.HexString: lambda node, _: Literal(bytes.fromhex(node.this), BINARY),
+    exp.Boolean: lambda node, _: Literal(bool(node.this), BOOLEAN),
+    exp.Null: lambda node, _: Literal(None, NULL),
+    exp.Paren: lambda node, also: convert(node.this, also),
+    exp.Neg: _negative,
+    exp.Not: _not,
+    exp.Is: _is,
+    exp.In: _in,
+    exp.Between: _between,
+    exp.Case: _case,
+    exp.ILike: _ilike,
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.Interval: _interval,
+    exp.Bracket: _bracket,
+    exp.Filter: _filtered,
+    exp.Anonymous: _function,
+}
+
+
+def _nesting(text: str) -> int:
+    depth = deepest = 0
+    for character in text:
+        if character in "([":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character in ")]":
+            depth -= 1
+    return deepest
+
+
+def _reason(error: Exception) -> str:
+    details = getattr(error, "errors", None)
+    if details:
+        first = details[0]
+        near = f" near {first['highlight']!r}" if first.get("highlight") else ""
+        return f"{first['description'].rstrip('.')}{near} (line {first['line']}, column {first['col']})."
+    return "it is nested too deeply." if isinstance(error, RecursionError) else "it is not Spark SQL."
+
+
+def _shown(text: str) -> str:
+    flat = " ".join(text.split())
+    return repr(flat if len(flat) <= 80 else flat[:77] + "...")

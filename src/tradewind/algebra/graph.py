@@ -1,0 +1,207 @@
+"""A graph: named results over shared operators, and its form as plain JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from tradewind.algebra.aggregates import AGGREGATES, AggregateCall, UserAggregate, user_aggregate
+from tradewind.algebra.expressions.printing import print_expression
+from tradewind.algebra.expressions.typing import parse_expression
+from tradewind.algebra.operators.aggregation import Aggregate, Finish, Merge, Partial
+from tradewind.algebra.operators.base import Operator, walk
+from tradewind.algebra.operators.core import Band, ConnectionPoint, Filter, Join, Map, Source, Top, Union
+from tradewind.algebra.operators.derived import Distinct, Sample, Split, Superbox
+from tradewind.algebra.operators.ordered import Order, Resample, WaitFor, pair_schema
+from tradewind.algebra.operators.stored import Read, Update
+from tradewind.algebra.schema import Schema, parse_schema
+from tradewind.algebra.tables import Table
+from tradewind.algebra.windows import window_from_json, window_to_json
+from tradewind.errors import GraphError, unknown
+
+KINDS: dict[str, type[Operator]] = {
+    class_.__name__.lower(): class_
+    for class_ in (
+        Source, Filter, Map, Union, Join, Top, ConnectionPoint, Aggregate, Partial, Merge, Finish, Order, Resample, WaitFor,
+        Read, Update, Distinct, Sample, Split, Superbox,
+    )
+}  # fmt: skip
+"""Every kind of operator by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """One or more named results; what they have in common is there once."""
+
+    results: tuple[tuple[str, Operator], ...]
+
+    def __post_init__(self) -> None:
+        names = Counter(name for name, _ in self.results)
+        twice = [name for name, count in names.items() if count > 1]
+        if twice:
+            raise GraphError(f"two results are named {twice[0]!r}.")
+        if not self.results:
+            raise GraphError("a graph needs at least one result.")
+
+    @staticmethod
+    def of(**results: Operator) -> Graph:
+        """A graph with the given results."""
+        return Graph(tuple(results.items()))
+
+    def __getitem__(self, name: str) -> Operator:
+        found = dict(self.results)
+        if name not in found:
+            raise unknown("result", name, found)
+        return found[name]
+
+    def __iter__(self) -> Iterator[Operator]:
+        """Every operator once, inputs first."""
+        return walk(*(node for _, node in self.results))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the results."""
+        return tuple(name for name, _ in self.results)
+
+    def consumers(self) -> Counter[Operator]:
+        """How many operators and results read each operator."""
+        readers = Counter(child for node in self for child in node.inputs)
+        readers.update(node for _, node in self.results)
+        return readers
+
+    def replace(self, change: Callable[[Operator], Operator]) -> Graph:
+        """Rebuild bottom-up, each shared node changed once."""
+        done: dict[Operator, Operator] = {}
+        for node in self:
+            done[node] = change(node.with_inputs(tuple(done[child] for child in node.inputs)))
+        return Graph(tuple((name, done[node]) for name, node in self.results))
+
+    def sources(self) -> dict[str, Source]:
+        """One source node per stream that the graph reads."""
+        return {node.stream: node for node in self if isinstance(node, Source)}
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: nodes in order, each naming its inputs, and the results."""
+        ids: dict[Operator, str] = {}
+        nodes = []
+        for node in self:
+            ids[node] = f"{node.kind}-{len(ids) + 1}"
+            parameters = {f.name: encode(getattr(node, f.name)) for f in fields(node) if _is_parameter(node, f.name)}
+            inputs = {name: _ids(getattr(node, name), ids) for name in node.takes}
+            kept = {name: value for name, value in (parameters | inputs).items() if value is not None}
+            nodes.append({"id": ids[node], "kind": node.kind, **kept})
+        return {"nodes": nodes, "results": {name: ids[node] for name, node in self.results}}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Graph:
+        """The graph that `to_json` wrote; everything is checked anew."""
+        built: dict[str, Operator] = {}
+        for item in data["nodes"]:
+            class_ = KINDS.get(item["kind"])
+            if class_ is None:
+                raise unknown("kind of operator", item["kind"], KINDS)
+            inputs = {name: _nodes(item.get(name), built, item["id"]) for name in class_.takes}
+            built[item["id"]] = decode(class_, item, inputs)
+        return Graph(tuple((name, _node(id_, built, name)) for name, id_ in data["results"].items()))
+
+
+def _is_parameter(node: Operator, name: str) -> bool:
+    return name not in node.takes and name not in ("schema", "fingerprint")
+
+
+def _ids(value: Any, ids: dict[Operator, str]) -> Any:
+    return ids[value] if isinstance(value, Operator) else value and [ids[one] for one in value]
+
+
+def _node(id_: str, built: dict[str, Operator], reader: str) -> Operator:
+    if id_ not in built:
+        raise GraphError(
+            f"{reader!r} reads {id_!r}, which does not come before it.", hint="nodes are listed inputs first; cycles are not allowed."
+        )
+    return built[id_]
+
+
+def _nodes(value: Any, built: dict[str, Operator], reader: str) -> Any:
+    if isinstance(value, list):
+        return tuple(_node(id_, built, reader) for id_ in value)
+    return value and _node(value, built, reader)
+
+
+def encode(value: Any) -> Any:
+    """A parameter as plain data; expressions as text."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case Schema():
+            times = {name: lag for name, lag in value.times}
+            return {"columns": str(value), **({"times": times} if times else {})}
+        case Table():
+            return {"name": value.name, "schema": str(value.schema), "key": list(value.key)}
+        case Band():
+            return {"left": value.left, "right": value.right, "low": value.low, "high": value.high}
+        case AggregateCall():
+            return _encode_call(value)
+        case tuple():
+            return [encode(item) for item in value]
+    if hasattr(value, "aligned"):
+        return window_to_json(value)
+    return print_expression(value)
+
+
+def _encode_call(call: AggregateCall) -> dict[str, Any]:
+    plain = {"function": call.function, "arguments": encode(call.arguments), "parameters": list(call.parameters)}
+    kept = {name: value for name, value in plain.items() if value}
+    return kept | ({"user": _encode_user(call.user)} if call.user else {})
+
+
+def _encode_user(user: UserAggregate) -> dict[str, str]:
+    texts = {part: print_expression(getattr(user, part)) for part in ("lift", "merge", "finish")}
+    return {"name": user.name, "over": str(user.over), **texts}
+
+
+def decode(class_: type[Operator], item: Mapping[str, Any], inputs: dict[str, Any]) -> Operator:
+    """A node from its plain data and its inputs."""
+    first = next((v if isinstance(v, Operator) else v[0] for v in inputs.values() if v), None)
+    schema = first.schema if first else Schema(())
+    if class_ is WaitFor:
+        schema = pair_schema(inputs["input"].schema, inputs["signal"].schema)
+    values: dict[str, Any] = {}
+    for one in fields(class_):
+        if one.name in item and one.init and one.name not in class_.takes:
+            values[one.name] = _decode_field(str(one.type), item[one.name], schema)
+    return class_(**values, **inputs)
+
+
+def _decode_field(annotation: str, value: Any, schema: Schema) -> Any:
+    match annotation:
+        case "Expression":
+            return parse_expression(value, schema)
+        case "tuple[Expression, ...]":
+            return tuple(parse_expression(text, schema) for text in value)
+        case "Columns":
+            return tuple((name, parse_expression(text, schema)) for name, text in value)
+        case "Functions":
+            return tuple((name, _decode_call(call, schema)) for name, call in value)
+        case "Window | None":
+            return window_from_json(value)
+        case "Schema":
+            return Schema(parse_schema(value["columns"]).columns, tuple(value.get("times", {}).items()))
+        case "Table":
+            return Table(value["name"], parse_schema(value["schema"]), tuple(value["key"]))
+        case "Band | None":
+            return Band(**value)
+    return _tupled(value)
+
+
+def _decode_call(data: Mapping[str, Any], schema: Schema) -> AggregateCall:
+    user = user_aggregate(**data["user"]) if data.get("user") else None
+    if user is None and data["function"] not in AGGREGATES:
+        raise unknown("aggregate", data["function"], AGGREGATES)
+    arguments = tuple(parse_expression(text, schema) for text in data.get("arguments", ()))
+    return AggregateCall(data["function"], arguments, tuple(data.get("parameters", ())), user)
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(_tupled(item) for item in value) if isinstance(value, list) else value
