@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -67,8 +68,51 @@ class QueryError(InputError):
     """SQL that is not a query Tradewind can answer."""
 
 
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong in a file: `where` (file:line:column and the keys that lead there), `what`, and a `hint`."""
+
+    where: str
+    what: str
+    hint: str | None = None
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}" + (f" Hint: {self.hint}" if self.hint else "")
+
+
 class DeploymentError(InputError):
-    """A deployment file with problems; all of them are in `problems`."""
+    """A deployment file with problems; all of them are in `problems`, by line."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        hint: str | None = None,
+        candidates: Iterable[str] = (),
+        problems: Iterable[Problem] = (),
+    ) -> None:
+        super().__init__(what, where=where, hint=hint, candidates=candidates)
+        self.problems = tuple(problems)
+
+    def __str__(self) -> str:
+        return "\n".join([super().__str__(), *(f"  {problem}" for problem in self.problems)])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild_deployment, (self.what, self.where, self.hint, self.candidates, self.problems)
+
+    def at(self, where: str) -> DeploymentError:
+        """The same error with an outer place put before the one it has."""
+        joined = f"{where}: {self.where}" if self.where else where
+        return _rebuild_deployment(self.what, joined, self.hint, self.candidates, self.problems)
+
+
+def _rebuild_deployment(
+    what: str, where: str | None, hint: str | None, candidates: tuple[str, ...], problems: tuple[Problem, ...]
+) -> DeploymentError:
+    return DeploymentError(what, where=where, hint=hint, candidates=candidates, problems=problems)
 
 
 class DataError(InputError):

@@ -16,7 +16,19 @@ from tradewind.algebra.expressions.tree import Call, Expression, Literal, Litera
 from tradewind.algebra.expressions.typing import parse_expression, resolve
 from tradewind.algebra.schema import Schema, parse_schema
 from tradewind.algebra.types import (
-    BIGINT, BOOLEAN, DOUBLE, INT, INTERVAL, NULL, DataType, array, decimal, is_integer, is_numeric, is_orderable, struct,
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    INTERVAL,
+    NULL,
+    DataType,
+    array,
+    decimal,
+    is_integer,
+    is_numeric,
+    is_orderable,
+    struct,
 )  # fmt: skip
 from tradewind.errors import ExpressionError, GraphError, InputError
 
@@ -103,7 +115,7 @@ def _hll_error(parameters: Parameters) -> float:
 
 def _kll_error(parameters: Parameters) -> float:
     # Rank error of a KLL sketch falls as k to the 0.96; 1.33 % at k = 200 (DataSketches, probed in Spark).
-    return 0.0133 * (200 / float(parameters[1] or 200)) ** 0.96
+    return float(0.0133 * (200 / float(parameters[1] or 200)) ** 0.96)
 
 
 _LIST = (
@@ -217,7 +229,8 @@ class AggregateCall:
         found = self.definition.result(value)
         if found is None or (value is None and self.definition.takes_value):
             raise ExpressionError(
-                f"{self.function} does not fit {value or 'no value'} in {self}.", hint=f"{self.function}: {self.definition.meaning}."
+                f"{self.function} does not fit {value or 'no value'} in {self}.",
+                hint=f"{self.function}: {self.definition.meaning}.",
             )
         return found
 
@@ -243,12 +256,16 @@ def aggregate_call(
     users = users or {}
     if not isinstance(call, Call) or not is_aggregate(call, users):
         raise ExpressionError(
-            f"{print_expression(call)!r} is not an aggregate.", where=where, hint=f"aggregates: {', '.join(AGGREGATES)}."
+            f"{print_expression(call)!r} is not an aggregate.",
+            where=where,
+            hint=f"aggregates: {', '.join(AGGREGATES)}.",
         )
     nested = [part for a in call.arguments for part in walk(a) if isinstance(part, Call) and is_aggregate(part, users)]
     if nested:
         raise ExpressionError(
-            f"{print_expression(call)!r} has an aggregate inside an aggregate.", where=where, hint="aggregate in two steps."
+            f"{print_expression(call)!r} has an aggregate inside an aggregate.",
+            where=where,
+            hint="aggregate in two steps.",
         )
     if call.function in users:
         return _user_call(call, schema, users[call.function])
@@ -290,7 +307,9 @@ def _parameter(name: str, parameter: Parameter, given: Expression | None) -> Lit
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ExpressionError(f"{parameter.name} of {name} must be a constant number.")
     if not parameter.low <= value <= parameter.high or (parameter.whole and value != int(value)):
-        raise ExpressionError(f"{parameter.name} of {name} is {value}; it must lie in {parameter.low} to {parameter.high}.")
+        raise ExpressionError(
+            f"{parameter.name} of {name} is {value}; it must lie in {parameter.low} to {parameter.high}."
+        )
     return int(value) if parameter.whole else float(value)
 
 

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from tradewind.algebra.types import (
-    BINARY, BOOLEAN, DATE, INTERVAL, NULL, STRING, TIMESTAMP, DataType, is_fraction, is_numeric,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    INTERVAL,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    DataType,
+    is_fraction,
+    is_numeric,
 )  # fmt: skip
 
 

@@ -118,7 +118,8 @@ def _ids(value: Any, ids: dict[Operator, str]) -> Any:
 def _node(id_: str, built: dict[str, Operator], reader: str) -> Operator:
     if id_ not in built:
         raise GraphError(
-            f"{reader!r} reads {id_!r}, which does not come before it.", hint="nodes are listed inputs first; cycles are not allowed."
+            f"{reader!r} reads {id_!r}, which does not come before it.",
+            hint="nodes are listed inputs first; cycles are not allowed.",
         )
     return built[id_]
 

@@ -115,7 +115,9 @@ def bounded_state(node: Operator) -> bool:
     if isinstance(node, Aggregate | Merge | Top):
         return bool(node.schema.times)
     if isinstance(node, Join):
-        return bool(node.schema.times) and all(b is not None for band in node.bands()[:1] for b in (band.low, band.high))
+        return bool(node.schema.times) and all(
+            b is not None for band in node.bands()[:1] for b in (band.low, band.high)
+        )
     return isinstance(node, Resample) and node.max_gap is not None
 
 

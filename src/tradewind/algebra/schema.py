@@ -14,7 +14,8 @@ class Schema:
     """Named, typed columns, and which of them tell the time.
 
     `times` pairs a column with a lag in microseconds: all rows with this value of the column are settled once the mark has
-    passed the value plus the lag. (The value of a `window` column is its last microsecond.) An operator that groups by such a
+    passed the value plus the lag. (The value of a `window` column is its last microsecond; `window.start` and `window.end` are
+    listed beside it, for maps that pick them.) An operator that groups by such a
     column can therefore say when its answer is final; windows over time may be laid on the TIMESTAMP ones.
     """
 
@@ -45,7 +46,9 @@ class Schema:
     @property
     def time(self) -> str | None:
         """The first column that windows over time may be laid on, or None."""
-        return next((name for name, _ in self.times if self.type_of(name).name == "TIMESTAMP"), None)
+        return next(
+            (name for name, _ in self.times if name in self.names and self.type_of(name).name == "TIMESTAMP"), None
+        )
 
     def lag(self, column: str) -> int | None:
         """How long after its value a time column's rows are settled; None for a column that does not tell the time."""

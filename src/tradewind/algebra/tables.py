@@ -21,4 +21,6 @@ class Table:
             self.schema.find(column, f"table {self.name}")
         for column, type_ in self.schema.columns:
             if type_.name in ("ARRAY", "STRUCT", "STATE", "INTERVAL"):
-                raise GraphError(f"column {column!r} of table {self.name!r} is {type_}.", hint="tables hold plain values.")
+                raise GraphError(
+                    f"column {column!r} of table {self.name!r} is {type_}.", hint="tables hold plain values."
+                )

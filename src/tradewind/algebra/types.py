@@ -217,7 +217,9 @@ class TypeReader:
         found = _SIMPLE.get(upper) or _ALIASES.get(upper)
         if found is None:
             guess = closest(upper, [*_SIMPLE, *_ALIASES, "DECIMAL", "ARRAY", "STRUCT"])
-            hint = f"did you mean {guess}?" if guess else f"types are {', '.join(_SIMPLE)}, DECIMAL(p,s), ARRAY, STRUCT."
+            hint = (
+                f"did you mean {guess}?" if guess else f"types are {', '.join(_SIMPLE)}, DECIMAL(p,s), ARRAY, STRUCT."
+            )
             raise InputError(f"unknown type {word!r} in {_shown(self.text)}.", hint=hint)
         return found
 

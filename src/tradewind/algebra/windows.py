@@ -182,7 +182,7 @@ KINDS: dict[str, type[Window]] = {
 
 def require_time(schema: Schema, column: str | None) -> None:
     """Refuse a column that is not the event time of the stream."""
-    known = [name for name, _ in schema.times if schema.type_of(name) == TIMESTAMP]
+    known = [name for name, _ in schema.times if name in schema.names and schema.type_of(name) == TIMESTAMP]
     if column is not None and column in known:
         return
     if column is None and known:

@@ -7,12 +7,28 @@ from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal
 
 from tradewind.algebra.types import (
-    BINARY, BOOLEAN, DATE, DOUBLE, FLOAT, INTEGER_BITS, INTERVAL, MICROS, NULL, STRING, TIMESTAMP, DataType, is_fraction,
-    is_integer,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGER_BITS,
+    INTERVAL,
+    MICROS,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    DataType,
+    is_fraction,
 )  # fmt: skip
 from tradewind.interpreter.civil import DAY, date_text, timestamp_text
 from tradewind.interpreter.number_text import (
-    BLANKS, digits_of, fraction_text, parse_decimal, parse_fraction, parse_whole,
+    BLANKS,
+    digits_of,
+    fraction_text,
+    parse_decimal,
+    parse_fraction,
+    parse_whole,
 )  # fmt: skip
 from tradewind.interpreter.time_text import interval_text, parse_date, parse_interval, parse_timestamp
 from tradewind.interpreter.values import EXACT, Value, fixed, single, single_of, whole, within
@@ -77,7 +93,7 @@ def _to_whole(value: Value, source: DataType, target: DataType) -> int | None:
     if source == TIMESTAMP:
         return whole(value // MICROS, target)
     if source == INTERVAL:
-        return whole(int(Decimal(value) / MICROS), target)
+        return whole(abs(value) // MICROS * (1 if value > 0 else -1), target)
     if is_fraction(source):
         return _cut(value, INTEGER_BITS[target])
     return whole(int(value), target)
@@ -105,11 +121,11 @@ def _to_decimal(value: Value, source: DataType, target: DataType) -> Decimal | N
     number: Decimal | None
     if source == STRING:
         number = parse_decimal(value)
-    elif source == INTERVAL:
+    elif source in (INTERVAL, TIMESTAMP):
         number = Decimal(value).scaleb(-6)
-    elif is_fraction(source) or source == TIMESTAMP:
-        double = float(value) / MICROS if source == TIMESTAMP else value
-        number = digits_of(double, DOUBLE) if math.isfinite(double) else None
+    elif is_fraction(source):
+        # Of a FLOAT, too, the digits as a DOUBLE are taken.
+        number = digits_of(value, DOUBLE) if math.isfinite(value) else None
     else:
         number = Decimal(value)
     return None if number is None else fixed(number, target)

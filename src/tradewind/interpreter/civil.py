@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 
 DAY = 86_400_000_000
 """Microseconds in a day."""
 
-_EPOCH = datetime.date(1970, 1, 1).toordinal()
+_EPOCH = dt.date(1970, 1, 1).toordinal()
 _CYCLE_DAYS = 146_097  # in 400 years, after which the calendar repeats
 _CYCLE_YEARS = 400
 
@@ -19,7 +19,7 @@ def civil(days: int) -> tuple[int, int, int]:
     ((1970, 1, 1), (-1, 12, 31), (10000, 1, 1))
     """
     cycles, rest = divmod(days + _EPOCH - 1, _CYCLE_DAYS)
-    date = datetime.date.fromordinal(rest + 1)
+    date = dt.date.fromordinal(rest + 1)
     return date.year + cycles * _CYCLE_YEARS, date.month, date.day
 
 
@@ -27,7 +27,7 @@ def days_of(year: int, month: int, day: int) -> int | None:
     """The date of a year, month and day, or None when there is no such day."""
     cycles, rest = divmod(year - 1, _CYCLE_YEARS)
     try:
-        date = datetime.date(rest + 1, month, day)
+        date = dt.date(rest + 1, month, day)
     except ValueError:
         return None
     return date.toordinal() - _EPOCH + cycles * _CYCLE_DAYS
@@ -36,7 +36,7 @@ def days_of(year: int, month: int, day: int) -> int | None:
 def first_day(year: int, month: int = 1) -> int:
     """The date of a month's first day."""
     cycles, rest = divmod(year - 1, _CYCLE_YEARS)
-    return datetime.date(rest + 1, month, 1).toordinal() - _EPOCH + cycles * _CYCLE_DAYS
+    return dt.date(rest + 1, month, 1).toordinal() - _EPOCH + cycles * _CYCLE_DAYS
 
 
 def date_text(days: int) -> str:

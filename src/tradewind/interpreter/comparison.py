@@ -1,7 +1,7 @@
 """Equality and order of values as Spark has them.
 
-NULL comes before everything, NaN equals NaN and is greater than any number, -0.0 equals 0.0, texts go by their UTF-8 bytes,
-arrays and structs part by part. Inside arrays and structs NULL equals NULL.
+NULL comes before everything, NaN equals NaN and is greater than any number, -0.0 equals 0.0, texts go by their
+UTF-8 bytes, arrays and structs part by part. Inside arrays and structs NULL equals NULL.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import math
 import re
 from decimal import Decimal
 
-from tradewind.algebra.types import FLOAT, DataType
+from tradewind.algebra.types import DOUBLE, FLOAT, DataType
 from tradewind.interpreter.values import single, single_of, whole
 
 BLANKS = "".join(map(chr, (*range(33), 127)))
@@ -16,9 +16,11 @@ _SPACES = "".join(map(chr, range(33)))
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fFdD]?")
 _HEXADECIMAL = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[fFdD]?")
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,10})?")
-_NAMED = {"nan": math.nan, "inf": math.inf, "infinity": math.inf, "-inf": -math.inf, "-infinity": -math.inf}
+_NAMED = {
+    "nan": math.nan, "inf": math.inf, "+inf": math.inf, "infinity": math.inf, "+infinity": math.inf, "-inf": -math.inf,
+    "-infinity": -math.inf,
+}  # fmt: skip
 _PLAIN = (Decimal("0.001"), Decimal(10_000_000))  # outside, Java writes a power of ten
-_JAVA_NAN = ("+NaN", "-NaN")
 
 
 def fraction_text(value: float, type_: DataType) -> str:
@@ -31,7 +33,7 @@ def fraction_text(value: float, type_: DataType) -> str:
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     sign = "-" if math.copysign(1.0, value) < 0 else ""
-    number = abs(digits_of(value, type_))
+    number = digits_of(value, type_).copy_abs()
     if number == 0:
         return f"{sign}0.0"
     digits = "".join(map(str, number.as_tuple().digits)).rstrip("0")
@@ -51,17 +53,17 @@ def digits_of(value: float, type_: DataType) -> Decimal:
     # Java before 19 does not look for the fewest digits here: it cuts those that a last bit's half decides.
     spare = length - bits - 2
     cut: int = 10 ** (int(spare * math.log10(2)) if spare > 1 else 0)
-    return Decimal(int(math.copysign((abs(int(value)) + cut // 2) // cut * cut, value)))
+    number = (abs(int(value)) + cut // 2) // cut * cut
+    return Decimal(number if value > 0 else -number)
 
 
 def _shortest(value: float, type_: DataType) -> Decimal:
-    if type_ == FLOAT:
-        for digits in range(8):
-            number = Decimal(f"{value:.{digits}e}")
-            if single_of(number) == value:
-                return number
-        return Decimal(f"{value:.8e}")
-    return Decimal(repr(value))
+    """The number of fewest digits, but at least two, that is nearer to the value than to any other of its type."""
+    if type_ == DOUBLE:
+        number = Decimal(repr(value))
+        return number if len(number.as_tuple().digits) > 1 else Decimal(f"{value:.1e}")
+    candidates = (Decimal(f"{value:.{digits}e}") for digits in range(1, 9))
+    return next(number for number in candidates if single_of(number) == value)
 
 
 def parse_fraction(text: str, type_: DataType) -> float | None:
@@ -69,7 +71,8 @@ def parse_fraction(text: str, type_: DataType) -> float | None:
     text = text.strip(_SPACES)
     if _NUMBER.fullmatch(text):
         number = text.rstrip("fFdD")
-        return single_of(Decimal(number)) if type_ == FLOAT else float(number)
+        double = float(number)
+        return single_of(Decimal(number)) if type_ == FLOAT and 0 < abs(double) < math.inf else double
     if _HEXADECIMAL.fullmatch(text):
         power = text.lower().index("p")
         try:
@@ -77,13 +80,14 @@ def parse_fraction(text: str, type_: DataType) -> float | None:
         except OverflowError:
             found = -math.inf if text.startswith("-") else math.inf
         return single(found) if type_ == FLOAT else found
-    return math.nan if text in _JAVA_NAN else _NAMED.get(text.lower().removeprefix("+"))
+    return math.nan if text in ("+NaN", "-NaN") else _NAMED.get(text.lower())
 
 
 def parse_decimal(text: str) -> Decimal | None:
-    """The decimal number that a text says, or None."""
+    """The decimal number that a text says, or None. Java counts a number's places in 32 bits."""
     text = text.strip(_SPACES)
-    return Decimal(text) if _DECIMAL.fullmatch(text) else None
+    number = Decimal(text) if _DECIMAL.fullmatch(text) else None
+    return number if number is not None and int(number.as_tuple().exponent) > -(2**31) else None
 
 
 def parse_whole(text: str, type_: DataType) -> int | None:

@@ -18,7 +18,8 @@ _OFFSET = re.compile(
     r"(?:UTC|GMT|UT)?([+-])(?:(\d{1,2})|(\d\d)(\d\d)(\d\d)?|(\d\d?):(\d\d?)|(\d\d?):(\d\d):(\d\d))", re.ASCII
 )
 _INTERVAL = re.compile(
-    r"(?:([+-]?)|INTERVAL\s+([+-]?)'([+-]?))(\d{1,9}) (\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.(\d{1,9}))?(?(3)'\s+DAY\s+TO\s+SECOND)",
+    r"(?:([+-]?)|INTERVAL\s+([+-]?)'([+-]?))(\d{1,9}) (\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.(\d{1,9}))?"
+    r"(?(3)'\s+DAY\s+TO\s+SECOND)",
     re.ASCII | re.IGNORECASE,
 )
 
@@ -80,17 +81,17 @@ def parse_offset(zone: str | None) -> int | None:
 
 
 def parse_interval(text: str) -> int | None:
-    """The microseconds of `1 02:03:04.5`: days, hours, minutes and seconds, with or without Spark's words around them.
+    """The microseconds of `1 02:03:04.5`: days and a time, with or without the words that Spark puts around them.
 
-    >>> parse_interval("0 00:00:01.5"), parse_interval("interval '-1 00:00:00' day to second"), parse_interval("1 day")
-    (1500000, -86400000000, None)
+    >>> [parse_interval(text) for text in ("0 00:00:01.5", "interval '-1 00:00:00' day to second", "1 day")]
+    [1500000, -86400000000, None]
     """
     found = _INTERVAL.fullmatch(text.strip(BLANKS))
     if not found:
         return None
     plain, outer, inner, days, *clock = found.groups()
     time = _clock(*clock)
-    negative = (plain == "-") != (outer == "-") != (inner == "-")
+    negative = (plain == "-") ^ (outer == "-") ^ (inner == "-")
     total = None if time is None else int(days) * DAY + time
     return None if total is None else within(-total if negative else total, 64)
 

@@ -1,8 +1,8 @@
 """How values look in Python, and the limits of their types.
 
-BOOLEAN is bool, whole numbers int, FLOAT and DOUBLE float (a FLOAT is already rounded to 32 bits), DECIMAL Decimal, STRING
-str, BINARY bytes, DATE days and TIMESTAMP microseconds since 1970 in UTC, INTERVAL microseconds, ARRAY and STRUCT tuples,
-and NULL of any type None.
+BOOLEAN is bool, whole numbers int, FLOAT and DOUBLE float (a FLOAT is already rounded to 32 bits), DECIMAL
+Decimal, STRING str, BINARY bytes, DATE days and TIMESTAMP microseconds since 1970 in UTC, INTERVAL microseconds,
+ARRAY and STRUCT tuples, and NULL of any type None.
 """
 
 from __future__ import annotations
@@ -62,10 +62,5 @@ def fixed(value: Decimal, type_: DataType) -> Decimal | None:
         return None
     rounded = value.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, EXACT)
     # A Java BigDecimal knows no negative zero.
-    rounded = rounded if rounded else abs(rounded)
-    return rounded if abs(rounded) < Decimal(10) ** (precision - scale) else None
-
-
-def exactly(value: float) -> Decimal:
-    """The decimal number that a finite FLOAT or DOUBLE is printed as, which is what Spark rounds and converts."""
-    return Decimal(repr(value))
+    rounded = rounded or rounded.copy_abs()
+    return rounded if rounded.copy_abs() < Decimal(10) ** (precision - scale) else None

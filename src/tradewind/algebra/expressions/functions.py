@@ -11,8 +11,26 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tradewind.algebra.types import (
-    BIGINT, BINARY, BOOLEAN, DATE, DOUBLE, FLOAT, INT, INTERVAL, NULL, STRING, TIMESTAMP, DataType, array, as_decimal,
-    common, decimal, is_integer, is_numeric, is_orderable, struct,
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    INTERVAL,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    DataType,
+    array,
+    as_decimal,
+    common,
+    decimal,
+    is_integer,
+    is_numeric,
+    is_orderable,
+    struct,
 )  # fmt: skip
 
 Types = tuple[DataType, ...]
@@ -36,8 +54,10 @@ def _fixed(result: DataType, *wanted: DataType, optional: int = 0) -> Rule:
         if not len(wanted) - optional <= len(given) <= len(wanted):
             return None
         for have, want in zip(given, wanted, strict=False):
-            if common(have, want) != want and not (have == DATE and want == TIMESTAMP) and not (
-                have == TIMESTAMP and want == DATE
+            if (
+                common(have, want) != want
+                and not (have == DATE and want == TIMESTAMP)
+                and not (have == TIMESTAMP and want == DATE)
             ):
                 return None
         return wanted[: len(given)], result

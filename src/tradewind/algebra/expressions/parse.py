@@ -10,13 +10,26 @@ from functools import cache
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import TokenType
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import TokenType
 
 from tradewind.algebra.durations import parse_duration
 from tradewind.algebra.expressions.functions import ALIASES, FUNCTIONS, REASONS
 from tradewind.algebra.expressions.tree import Call, Case, Cast, Column, Expression, Field, Literal
 from tradewind.algebra.types import (
-    BIGINT, BINARY, BOOLEAN, DOUBLE, FLOAT, INT, INTEGER_BITS, INTERVAL, NULL, STRING, DataType, decimal, fits, parse_type,
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    INTEGER_BITS,
+    INTERVAL,
+    NULL,
+    STRING,
+    DataType,
+    decimal,
+    fits,
+    parse_type,
 )  # fmt: skip
 from tradewind.errors import ExpressionError, ForbiddenError, InputError, closest
 
@@ -31,27 +44,31 @@ class Dialect(Spark):
     class Tokenizer(Spark.Tokenizer):
         KEYWORDS = {word: kind for word, kind in Spark.Tokenizer.KEYWORDS.items() if kind != TokenType.WINDOW}
 
-    class Parser(Spark.Parser):
-        FUNCTIONS: dict[str, Callable[..., exp.Expression]] = {}
+    class Parser(SparkParser):
+        FUNCTIONS: dict[str, Callable[..., exp.Expr]] = {}
         FUNCTION_PARSERS = {
-            name: parser for name, parser in Spark.Parser.FUNCTION_PARSERS.items() if name in ("CAST", "TRY_CAST")
+            name: parser for name, parser in SparkParser.FUNCTION_PARSERS.items() if name in ("CAST", "TRY_CAST")
         }
         NO_PAREN_FUNCTION_PARSERS = {
-            name: parser for name, parser in Spark.Parser.NO_PAREN_FUNCTION_PARSERS.items() if name == "CASE"
+            name: parser for name, parser in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name == "CASE"
         }
-        NO_PAREN_FUNCTIONS: dict[TokenType, type[exp.Expression]] = {}
+        NO_PAREN_FUNCTIONS: dict[TokenType, type[exp.Expr]] = {}
 
 
-_BINARY: dict[type[exp.Expression], str] = {
+_BINARY: dict[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.IntDiv: "div", exp.Mod: "%", exp.EQ: "=", exp.NEQ: "<>",
     exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "<=>", exp.And: "and", exp.Or: "or",
     exp.Like: "like", exp.DPipe: "concat",
 }  # fmt: skip
 
-_REFUSED: tuple[tuple[type[exp.Expression], str, str], ...] = (
+_REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.Query, "a sub-query", "join the other stream, or read a declared table with a read box."),
     (exp.Lambda, "a lambda", "write the expression over columns."),
-    (exp.Window, "a window function (OVER)", "QUALIFY row_number() OVER (…) <= k gives the top k; aggregate for the rest."),
+    (
+        exp.Window,
+        "a window function (OVER)",
+        "QUALIFY row_number() OVER (…) <= k gives the top k; aggregate for the rest.",
+    ),
     (exp.Parameter, "a parameter", "write the value."),
     (exp.Placeholder, "a placeholder", "write the value."),
     (exp.SessionParameter, "a session variable", "write the value."),
@@ -61,7 +78,7 @@ _REFUSED: tuple[tuple[type[exp.Expression], str, str], ...] = (
 )
 
 
-def parse_sql(text: str, where: str | None = None) -> exp.Expression:
+def parse_sql(text: str, where: str | None = None) -> exp.Expr:
     """One statement or expression as sqlglot's tree; more than one is refused."""
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f"the text is {len(text)} characters long.", where=where, hint=f"at most {MAX_LENGTH}.")
@@ -85,12 +102,14 @@ def parse_raw(text: str, also: frozenset[str] = frozenset(), where: str | None =
     try:
         return convert(parse_sql(text, where), also)
     except RecursionError:
-        raise ExpressionError("the text is nested too deeply.", where=where, hint="split it over several maps.") from None
+        raise ExpressionError(
+            "the text is nested too deeply.", where=where, hint="split it over several maps."
+        ) from None
     except InputError as error:
         raise error.at(where) if where and not error.where else error
 
 
-def convert(node: exp.Expression, also: frozenset[str] = frozenset()) -> Expression:
+def convert(node: exp.Expr, also: frozenset[str] = frozenset()) -> Expression:
     """An expression from sqlglot's tree, or an error that names what is not allowed."""
     kind = type(node)
     if kind in _BINARY:
@@ -118,8 +137,8 @@ def _is_call(expression: Expression, name: str) -> bool:
     return isinstance(expression, Call) and expression.function == name
 
 
-def _column(node: exp.Expression, also: frozenset[str]) -> Expression:
-    if not isinstance(node.this, exp.Identifier):
+def _column(node: exp.Expr, also: frozenset[str]) -> Expression:
+    if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
         return convert(node.this, also)
     parts = [part.name for part in node.parts]
     found: Expression = Column(parts[0])
@@ -128,13 +147,15 @@ def _column(node: exp.Expression, also: frozenset[str]) -> Expression:
     return found
 
 
-def _dot(node: exp.Expression, also: frozenset[str]) -> Expression:
+def _dot(node: exp.Expr, also: frozenset[str]) -> Expression:
     if not isinstance(node.expression, exp.Identifier):
-        raise ForbiddenError(f"{_shown(node.sql(Dialect))} is not allowed.", hint="only fields of a struct are read by '.'.")
+        raise ForbiddenError(
+            f"{_shown(node.sql(Dialect))} is not allowed.", hint="only fields of a struct are read by '.'."
+        )
     return Field(convert(node.this, also), node.expression.name)
 
 
-def _literal(node: exp.Expression, _: frozenset[str]) -> Expression:
+def _literal(node: exp.Expr, _: frozenset[str]) -> Expression:
     return Literal(node.this, STRING) if node.is_string else number(node.this)
 
 
@@ -143,13 +164,13 @@ def number(text: str) -> Literal:
     if text.isdigit():
         value = int(text)
         for type_ in (INT, BIGINT):
-            if fits(value, type_) or fits(-value, BIGINT) and type_ == BIGINT:
+            if fits(value, type_) or (fits(-value, BIGINT) and type_ == BIGINT):
                 return Literal(value, type_)  # 2**63 is the inside of -9223372036854775808; alone, typing refuses it
         raise ExpressionError(f"the number {text[:40]} is out of range.", hint="write it as a decimal: 1e20.")
     return Literal(float(text), DOUBLE)
 
 
-def _cast(node: exp.Expression, also: frozenset[str]) -> Expression:
+def _cast(node: exp.Expr, also: frozenset[str]) -> Expression:
     if node.args.get("format") or node.args.get("default"):
         raise ForbiddenError("CAST takes no FORMAT and no DEFAULT.")
     target = _type(node.args["to"])
@@ -188,7 +209,7 @@ def _spark_types() -> dict[str, DataType]:
     return {old: parse_type(new) for old, new in names.items()}
 
 
-def _type(node: exp.Expression) -> DataType:
+def _type(node: exp.Expr) -> DataType:
     text = node.sql(Dialect)
     found = _spark_types().get(text.upper())
     try:
@@ -197,33 +218,33 @@ def _type(node: exp.Expression) -> DataType:
         raise ExpressionError(error.what, hint=error.hint) from None
 
 
-def _interval(node: exp.Expression, _: frozenset[str]) -> Expression:
+def _interval(node: exp.Expr, _: frozenset[str]) -> Expression:
     amount, unit = node.this, node.args.get("unit")
     if not isinstance(amount, exp.Literal) or (unit is not None and not isinstance(unit, exp.Var)):
         raise ExpressionError(f"cannot read {_shown(node.sql(Dialect))}.", hint="write INTERVAL 5 MINUTES.")
     return Literal(parse_duration(f"{amount.this} {unit.name if unit else ''}"), INTERVAL)
 
 
-def _negative(node: exp.Expression, also: frozenset[str]) -> Expression:
+def _negative(node: exp.Expr, also: frozenset[str]) -> Expression:
     inner = convert(node.this, also)
     if isinstance(inner, Literal) and isinstance(inner.value, int | float | Decimal) and inner.type != BOOLEAN:
         return Literal(-inner.value, inner.type)
     return Call("negative", (inner,))
 
 
-def _in(node: exp.Expression, also: frozenset[str]) -> Expression:
+def _in(node: exp.Expr, also: frozenset[str]) -> Expression:
     if node.args.get("query") or node.args.get("unnest") or node.args.get("field"):
         raise ForbiddenError("IN with a sub-query is not allowed.", hint="list the values, or join the other stream.")
     return Call("in", (convert(node.this, also), *(convert(value, also) for value in node.expressions)))
 
 
-def _between(node: exp.Expression, also: frozenset[str]) -> Expression:
+def _between(node: exp.Expr, also: frozenset[str]) -> Expression:
     value = convert(node.this, also)
     low, high = convert(node.args["low"], also), convert(node.args["high"], also)
     return Call("and", (Call(">=", (value, low)), Call("<=", (value, high))))
 
 
-def _is(node: exp.Expression, also: frozenset[str]) -> Expression:
+def _is(node: exp.Expr, also: frozenset[str]) -> Expression:
     value = convert(node.this, also)
     match node.expression:
         case exp.Null():
@@ -233,14 +254,14 @@ def _is(node: exp.Expression, also: frozenset[str]) -> Expression:
     raise ForbiddenError(f"{_shown(node.sql(Dialect))} is not allowed.", hint="IS takes NULL, TRUE or FALSE.")
 
 
-def _not(node: exp.Expression, also: frozenset[str]) -> Expression:
+def _not(node: exp.Expr, also: frozenset[str]) -> Expression:
     inner = convert(node.this, also)
     if isinstance(inner, Call) and inner.function in ("isnull", "isnotnull"):
         return Call("isnotnull" if inner.function == "isnull" else "isnull", inner.arguments)
     return Call("not", (inner,))
 
 
-def _case(node: exp.Expression, also: frozenset[str]) -> Expression:
+def _case(node: exp.Expr, also: frozenset[str]) -> Expression:
     subject = node.this and convert(node.this, also)
     branches = []
     for branch in node.args["ifs"]:
@@ -250,18 +271,18 @@ def _case(node: exp.Expression, also: frozenset[str]) -> Expression:
     return Case(tuple(branches), convert(default, also) if default else Literal(None, NULL))
 
 
-def _ilike(node: exp.Expression, also: frozenset[str]) -> Expression:
+def _ilike(node: exp.Expr, also: frozenset[str]) -> Expression:
     sides = (convert(node.this, also), convert(node.expression, also))
     return Call("like", tuple(Call("lower", (side,)) for side in sides))
 
 
-def _bracket(node: exp.Expression, also: frozenset[str]) -> Expression:
+def _bracket(node: exp.Expr, also: frozenset[str]) -> Expression:
     raise ForbiddenError(
         f"{_shown(node.sql(Dialect))}: values are not read by [ ].", hint="use element_at(array, position), from 1."
     )
 
 
-def _filtered(node: exp.Expression, also: frozenset[str]) -> Expression:
+def _filtered(node: exp.Expr, also: frozenset[str]) -> Expression:
     """`sum(x) FILTER (WHERE p)`: what is not NULL is aggregated, so the argument is NULL where p is not true."""
     call = convert(node.this, also)
     condition = convert(node.expression.this, also)
@@ -271,11 +292,11 @@ def _filtered(node: exp.Expression, also: frozenset[str]) -> Expression:
     return Call(call.function, (Case(((condition, value),), Literal(None, NULL)),))
 
 
-def _function(node: exp.Expression, also: frozenset[str]) -> Expression:
+def _function(node: exp.Expr, also: frozenset[str]) -> Expression:
     written = node.this if isinstance(node.this, str) else node.name
     name = written.lower()
     name = ALIASES.get(name, name)
-    arguments: list[exp.Expression] = list(node.expressions)
+    arguments: list[exp.Expr] = list(node.expressions)
     if name in also and len(arguments) == 1:
         if isinstance(arguments[0], exp.Star) and name == "count":
             return Call("count", ())
@@ -286,12 +307,16 @@ def _function(node: exp.Expression, also: frozenset[str]) -> Expression:
     return Call(name, tuple(convert(argument, also) for argument in arguments))
 
 
-def _distinct(name: str, node: exp.Expression, also: frozenset[str]) -> Expression:
+def _distinct(name: str, node: exp.Expr, also: frozenset[str]) -> Expression:
     if name != "count" or node.args.get("on"):
-        raise ForbiddenError(f"{name}(DISTINCT …) is not supported.", hint="count(DISTINCT x) is; else DISTINCT in FROM.")
+        raise ForbiddenError(
+            f"{name}(DISTINCT …) is not supported.", hint="count(DISTINCT x) is; else DISTINCT in FROM."
+        )
     values = tuple(convert(value, also) for value in node.expressions)
     if len(values) != 1:
-        raise ForbiddenError("count(DISTINCT a, b) is not supported.", hint="count(DISTINCT named_struct('a', a, 'b', b)).")
+        raise ForbiddenError(
+            "count(DISTINCT a, b) is not supported.", hint="count(DISTINCT named_struct('a', a, 'b', b))."
+        )
     return Call("count_distinct", values)
 
 
@@ -300,12 +325,14 @@ def forbidden_function(name: str, also: frozenset[str] = frozenset()) -> Forbidd
     reason = REASONS.get(name.lower())
     known = [*(n for n in FUNCTIONS if n[0].isalpha()), *sorted(also), *ALIASES]
     guess = None if reason else closest(name, known)
-    hint = f"did you mean {guess}()?" if guess else "the functions that may be called are listed in docs/expressions.md."
+    hint = (
+        f"did you mean {guess}()?" if guess else "the functions that may be called are listed in docs/expressions.md."
+    )
     why = f": {reason}" if reason else ""
     return ForbiddenError(f"the function {name[:60]!r} is not on the allow-list{why}.", hint=hint)
 
 
-_HANDLERS: dict[type[exp.Expression], Callable[[exp.Expression, frozenset[str]], Expression]] = {
+_HANDLERS: dict[type[exp.Expr], Callable[[exp.Expr, frozenset[str]], Expression]] = {
     exp.Column: _column,
     exp.Dot: _dot,
     exp.Identifier: lambda node, _: Column(node.name),

@@ -18,11 +18,100 @@ _LEVELS |= {"+": 5, "-": 5, "*": 6, "/": 6, "%": 6, "div": 6, "negative": 7}
 _TIGHT = 9
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _WORDS = frozenset(
-    "and or not in is null true false like between case when then else end cast as interval distinct from where group by having "
-    "order limit select union all join on left right full inner outer cross with qualify date timestamp exists any some array "
-    "struct map rlike ilike regexp div current_date current_timestamp current_user current_time set filter over using natural "
-    "values table lateral explode unnest if escape semi anti except intersect offset fetch tablesample pivot unpivot cluster "
-    "distribute sort into window row rows range session_user user localtime localtimestamp binary collate at for".split()
+    [
+        "and",
+        "or",
+        "not",
+        "in",
+        "is",
+        "null",
+        "true",
+        "false",
+        "like",
+        "between",
+        "case",
+        "when",
+        "then",
+        "else",
+        "end",
+        "cast",
+        "as",
+        "interval",
+        "distinct",
+        "from",
+        "where",
+        "group",
+        "by",
+        "having",
+        "order",
+        "limit",
+        "select",
+        "union",
+        "all",
+        "join",
+        "on",
+        "left",
+        "right",
+        "full",
+        "inner",
+        "outer",
+        "cross",
+        "with",
+        "qualify",
+        "date",
+        "timestamp",
+        "exists",
+        "any",
+        "some",
+        "array",
+        "struct",
+        "map",
+        "rlike",
+        "ilike",
+        "regexp",
+        "div",
+        "current_date",
+        "current_timestamp",
+        "current_user",
+        "current_time",
+        "set",
+        "filter",
+        "over",
+        "using",
+        "natural",
+        "values",
+        "table",
+        "lateral",
+        "explode",
+        "unnest",
+        "if",
+        "escape",
+        "semi",
+        "anti",
+        "except",
+        "intersect",
+        "offset",
+        "fetch",
+        "tablesample",
+        "pivot",
+        "unpivot",
+        "cluster",
+        "distribute",
+        "sort",
+        "into",
+        "window",
+        "row",
+        "rows",
+        "range",
+        "session_user",
+        "user",
+        "localtime",
+        "localtimestamp",
+        "binary",
+        "collate",
+        "at",
+        "for",
+    ]
 )
 _SUFFIX = {"TINYINT": "Y", "SMALLINT": "S", "BIGINT": "L", "DOUBLE": "D"}
 
@@ -112,7 +201,7 @@ def _literal(literal: Literal) -> str:
     return _number(literal, value)
 
 
-def _number(literal: Literal, value: int | float) -> str:
+def _number(literal: Literal, value: float) -> str:
     kind = literal.type.name
     if isinstance(value, float) and not math.isfinite(value):
         word = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -12,7 +12,18 @@ from tradewind.algebra.expressions.tree import Call, Case, Cast, Column, Express
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.times import parse_date, parse_timestamp
 from tradewind.algebra.types import (
-    BOOLEAN, DATE, DOUBLE, FLOAT, INTEGER_BITS, NULL, STRING, TIMESTAMP, DataType, common, fits, is_integer,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGER_BITS,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    DataType,
+    common,
+    fits,
+    is_integer,
 )  # fmt: skip
 from tradewind.errors import ExpressionError, InputError, InternalError
 
@@ -42,7 +53,9 @@ def require_boolean(expression: Expression, schema: Schema, where: str | None = 
         return Literal(None, BOOLEAN)
     if type_ != BOOLEAN:
         raise ExpressionError(
-            f"{print_expression(found)!r} has type {type_}, not BOOLEAN.", where=where, hint="compare it with something."
+            f"{print_expression(found)!r} has type {type_}, not BOOLEAN.",
+            where=where,
+            hint="compare it with something.",
         )
     return found
 
@@ -206,4 +219,3 @@ def coerce(expression: Expression, source: DataType, target: DataType) -> Expres
     if source == DATE and target == TIMESTAMP and isinstance(expression, Literal) and isinstance(expression.value, int):
         return Literal(expression.value * 86_400_000_000, TIMESTAMP)
     return Cast(expression, target)
-

@@ -50,7 +50,9 @@ class Partial(Operator):
         """The keys, the window, the opaque states."""
         if self.window is not None and not self.window.aligned:
             raise GraphError(f"rows in windows of {self.window} cannot be aggregated apart.")
-        return grouped(self, self.keys, self.window, [(n, call.state_type(self.input.schema)) for n, call in self.functions])
+        return grouped(
+            self, self.keys, self.window, [(n, call.state_type(self.input.schema)) for n, call in self.functions]
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,7 +121,9 @@ def grouped(
     if window is not None:
         window.check(schema)
         if WINDOW in keys:
-            raise GraphError("the rows have a window already.", hint="rename that column, or group by it without a new window.")
+            raise GraphError(
+                "the rows have a window already.", hint="rename that column, or group by it without a new window."
+            )
     for _, call in node.functions:
         if call.definition.ordered and schema.time is None:
             raise GraphError(f"{call} needs event time.", hint="declare `time:` on the stream and keep that column.")

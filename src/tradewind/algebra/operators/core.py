@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal as OneOf
+from typing import ClassVar
+from typing import Literal as OneOf
 
 from tradewind.algebra.expressions.clock import lag_of
 from tradewind.algebra.expressions.tree import Expression
@@ -78,9 +79,7 @@ class Map(Operator):
         return Schema(tuple(types), _with_parts(lags, self.columns, self.input.schema))
 
 
-def _with_parts(
-    lags: list[tuple[str, int | None]], columns: Columns, schema: Schema
-) -> tuple[tuple[str, int], ...]:
+def _with_parts(lags: list[tuple[str, int | None]], columns: Columns, schema: Schema) -> tuple[tuple[str, int], ...]:
     """The time columns of a map: `window` columns that are kept keep the lags of their start and end too."""
     found: list[tuple[str, int]] = []
     for (name, lag), (_, expression) in zip(lags, columns, strict=True):
@@ -150,10 +149,13 @@ class Join(Operator):
         clash = {name.lower() for name in left.names} & {name.lower() for name in right.names}
         if clash:
             raise GraphError(
-                f"both sides of the join have columns named {', '.join(sorted(clash))}.", hint="rename them on one side."
+                f"both sides of the join have columns named {', '.join(sorted(clash))}.",
+                hint="rename them on one side.",
             )
         if not self.keys and self.band is None:
-            raise GraphError("a join needs equal keys or a band.", hint="pair all with all by a constant key if that is meant.")
+            raise GraphError(
+                "a join needs equal keys or a band.", hint="pair all with all by a constant key if that is meant."
+            )
         for a, b in self.keys:
             self._check_pair(a, b, left, right)
         if self.band:
@@ -163,7 +165,9 @@ class Join(Operator):
     def _check_pair(self, a: str, b: str, left: Schema, right: Schema) -> None:
         kinds = left.type_of(a), right.type_of(b)
         if common(*kinds) is None or not is_orderable(kinds[0]):
-            raise GraphError(f"{a!r} ({kinds[0]}) and {b!r} ({kinds[1]}) cannot be equal.", hint="CAST one side in a map.")
+            raise GraphError(
+                f"{a!r} ({kinds[0]}) and {b!r} ({kinds[1]}) cannot be equal.", hint="CAST one side in a map."
+            )
 
     def _check_band(self, band: Band, left: Schema, right: Schema) -> None:
         kinds = left.type_of(band.left), right.type_of(band.right)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal as OneOf
+from typing import ClassVar
+from typing import Literal as OneOf
 
 from tradewind.algebra.expressions.tree import Expression
 from tradewind.algebra.expressions.typing import require_boolean
@@ -111,7 +112,9 @@ class WaitFor(Operator):
         if require_boolean(self.predicate, both) != self.predicate:
             raise GraphError("the predicate was not resolved against both inputs.")
         signal_lag = other.lag(str(other.time)) or 0
-        return Schema(own.columns, tuple((n, max(lag, self.timeout + signal_lag)) for n, lag in own.times if n == own.time))
+        return Schema(
+            own.columns, tuple((n, max(lag, self.timeout + signal_lag)) for n, lag in own.times if n == own.time)
+        )
 
 
 def pair_schema(left: Schema, right: Schema) -> Schema:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tradewind.algebra.expressions.tree import Column
 from tradewind.algebra.expressions.typing import resolve
 from tradewind.algebra.operators.base import Operator, walk
 from tradewind.algebra.operators.core import Columns
 from tradewind.algebra.schema import Schema
-from tradewind.algebra.statements import check_read, check_update
+from tradewind.algebra.statements import parse_change, parse_read
 from tradewind.algebra.tables import Table
 from tradewind.algebra.windows import require_time
 from tradewind.errors import GraphError
@@ -29,7 +30,8 @@ class Read(Operator):
     def output(self) -> Schema:
         """The input's columns, then the selected ones."""
         require_time(self.input.schema, None)
-        selected = check_read(self.statement, self.table, self.input.schema)
+        select = parse_read(self.statement, self.table, self.input.schema)
+        selected = tuple((name, type_) for name, _, type_ in select.columns)
         return Schema(self.input.schema.columns + selected, self.input.schema.times)
 
 
@@ -48,7 +50,7 @@ class Update(Operator):
     def output(self) -> Schema:
         """The reported columns."""
         require_time(self.input.schema, None)
-        check_update(self.statement, self.table, self.input.schema)
+        parse_change(self.statement, self.table, self.input.schema)
         for node in walk(self.input):
             if isinstance(node, Read) and node.table.name == self.table.name:
                 raise GraphError(
@@ -59,5 +61,5 @@ class Update(Operator):
         columns = tuple((name, resolve(expression, schema)[1]) for name, expression in self.report)
         if not columns:
             raise GraphError("an update needs something to report.")
-        kept = {e.name: n for n, e in self.report if hasattr(e, "name") and not hasattr(e, "of")}
+        kept = {e.name: n for n, e in self.report if isinstance(e, Column)}
         return Schema(columns, tuple((kept[n], lag) for n, lag in schema.times if n in kept))
