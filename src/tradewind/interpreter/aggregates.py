@@ -93,7 +93,7 @@ def as_float(number: Fraction) -> float:
     try:
         return float(number)
     except OverflowError:
-        return math.copysign(math.inf, number)
+        return math.inf if number > 0 else -math.inf
 
 
 def _avg(_: DataType, __: tuple[Value, ...], ___: str) -> Meaning:
@@ -116,7 +116,8 @@ def _spread(_: DataType, __: tuple[Value, ...], name: str) -> Meaning:
         if _odd(state) is not None:
             return math.nan
         squared = as_float((squares - total * total / count) / (count - 1 if sample else count))
-        return math.sqrt(squared) if root else squared
+        # Below zero only while a row that is taken back has not come yet.
+        return None if squared < 0 else math.sqrt(squared) if root else squared
 
     return Meaning(_lift_moments, _add, finish)
 

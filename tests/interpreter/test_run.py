@@ -1,0 +1,172 @@
+"""Marks, lateness, revisions, finality; and that batches and the order of origins do not show."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.shorthand import MINUTE, SECOND, grouped, mapped, rows_of, run_of, stream, tumbling, where
+
+from tradewind.algebra.graph import Graph
+from tradewind.algebra.operators.core import Join, Top, Union
+from tradewind.algebra.operators.stored import Read, Update
+from tradewind.algebra.schema import parse_schema
+from tradewind.algebra.tables import Table
+from tradewind.errors import DataError, GraphError, UnknownNameError
+from tradewind.interpreter.rows import FOREVER, NEVER, bag
+from tradewind.interpreter.run import Run, Weighted, answer
+
+S = SECOND
+LOG = stream("log", "ts TIMESTAMP, k STRING", late_by=10 * S, origins=("eu", "us"))
+COUNTS = grouped(LOG, "k", tumbling(MINUTE), n="count(*)")
+
+
+def counting() -> Run:
+    return Run(Graph.of(counts=COUNTS))
+
+
+def test_a_window_is_final_once_every_origins_mark_has_passed_its_end() -> None:
+    run = counting()
+    run.feed({"log": {"eu": [(5 * S, "x"), (70 * S, "x")]}})
+    assert run.mark("counts") == NEVER
+    assert not run.final("counts")
+    run.feed({"log": {"us": [(6 * S, "x"), (69 * S, "y")]}})
+    assert run.mark("counts") == 59 * S
+    assert not run.final("counts")
+    run.feed({"log": {"us": [(70 * S, "y")]}})
+    assert dict(run.final("counts")) == {("x", (0, MINUTE), 2): 1}
+    assert dict(run.tentative("counts")) == {("x", (MINUTE, 2 * MINUTE), 1): 1, ("y", (MINUTE, 2 * MINUTE), 2): 1}
+
+
+def test_a_late_row_revises_what_was_final() -> None:
+    run = counting()
+    run.feed({"log": {o: [(5 * S, "x"), (100 * S, "x")] for o in ("eu", "us")}})
+    assert ("x", (0, MINUTE), 2) in run.final("counts")
+    deltas = run.feed({"log": {"eu": [(6 * S, "x")]}})["counts"]
+    assert [(d.row.values, d.weight) for d in deltas] == [(("x", (0, MINUTE), 2), -1), (("x", (0, MINUTE), 3), 1)]
+    assert run.late()["log"] == {"eu": (1, 0), "us": (0, 0)}
+
+
+def test_rows_later_than_the_horizon_are_dropped_and_counted() -> None:
+    run = Run(Graph.of(counts=COUNTS), horizon=30 * S)
+    run.feed({"log": {"eu": [(100 * S, "x"), (61 * S, "x"), (59 * S, "x")]}})
+    assert run.late()["log"]["eu"] == (2, 1)
+    run.end()
+    assert sum(n for (_, _, n) in run.answer("counts")) == 2
+
+
+def test_lateness_is_judged_row_by_row_whatever_the_batches() -> None:
+    rows = [(100 * S, "x"), (61 * S, "x"), (59 * S, "x"), (300 * S, "y"), (200 * S, "y")]
+    whole, single = (Run(Graph.of(counts=COUNTS), horizon=30 * S) for _ in range(2))
+    whole.feed({"log": {"eu": rows}})
+    for row in rows:
+        single.feed({"log": {"eu": [row]}})
+    assert whole.late() == single.late()
+    assert whole.answer("counts") == single.answer("counts")
+
+
+def test_the_end_makes_everything_final() -> None:
+    run = counting()
+    run.feed({"log": {"eu": [(5 * S, "x")]}})
+    run.end()
+    assert run.mark("counts") == FOREVER
+    assert run.final("counts") == run.answer("counts")
+    assert not run.tentative("counts")
+
+
+def test_revisions_take_rows_back() -> None:
+    revised = stream("r", "ts TIMESTAMP, v INT", revisions=True)
+    total = grouped(revised, window=tumbling(MINUTE), n="count(*)", low="min(v)", top="max(v)", mean="avg(v)")
+    run = run_of(total, r=[(0, 1), (1, 5), (2, 9)])
+    run.feed({"r": {"here": [Weighted((2, 9), -1), Weighted((2, 8), 1), Weighted((0, 1), -1)]}})
+    assert list(run.answer("result")) == [((0, MINUTE), 2, 5, 8, 6.5)]
+    run.feed({"r": {"here": [Weighted((1, 5), -1), Weighted((2, 8), -1)]}})
+    assert not run.answer("result")
+
+
+def test_a_stream_without_revisions_takes_nothing_back() -> None:
+    with pytest.raises(DataError, match="revisions: true"):
+        run_of(LOG.__class__("log", LOG.columns), log=[Weighted((0, "x"), -1)])
+
+
+def test_rows_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(DataError, match="1 values"):
+        run_of(stream("log", "ts TIMESTAMP, k STRING"), log=[(1,)])
+    with pytest.raises(UnknownNameError, match="moon"):
+        counting().feed({"log": {"moon": []}})
+    with pytest.raises(UnknownNameError, match="unknown stream"):
+        counting().feed({"logs": {"eu": []}})
+
+
+def test_rows_without_a_time_lie_in_no_window() -> None:
+    node = grouped(stream("t", "ts TIMESTAMP, v INT"), window=tumbling(MINUTE), n="count(*)")
+    assert rows_of(node, t=[(None, 1), (0, 1)]) == [((0, MINUTE), 1)]
+
+
+def test_tables_that_wait_for_each_other_are_a_cycle() -> None:
+    one, two = (Table(n, parse_schema("id INT"), ("id",)) for n in ("one", "two"))
+    events = stream("e", "ts TIMESTAMP, v INT")
+    write = "INSERT INTO {} VALUES (:v)"
+    reads_one = Read(events, one, "SELECT id FROM one")
+    reads_two = Read(events, two, "SELECT id FROM two")
+    report = (("v", mapped(events, v="v").columns[0][1]),)
+    graph = Graph.of(
+        a=Update(reads_one, two, write.format("two"), report), b=Update(reads_two, one, write.format("one"), report)
+    )
+    with pytest.raises(GraphError, match="cycle"):
+        Run(graph)
+
+
+ORDERS = stream("orders", "ts TIMESTAMP, k STRING, v INT", late_by=5 * S)
+NAMES = stream("names", "at TIMESTAMP, id STRING, label STRING", "at", late_by=5 * S)
+
+
+def mixed_graph() -> Graph:
+    big = where(ORDERS, "v > 2")
+    sums = grouped(Union((big, ORDERS)), "k", tumbling(10 * S), total="sum(v)", top="max(v)", last="last(v)")
+    named = Join(sums, NAMES, "left", (("k", "id"),))
+    return Graph.of(best=Top(sums, 2, (("total", True),), ("window",)), named=named, mapped=mapped(big, x="v + 1", ts="ts"))
+
+
+rows_st = st.lists(st.tuples(st.integers(0, 40).map(lambda s: s * S), st.sampled_from("xyz"), st.integers(0, 5)), max_size=12)
+names_st = st.lists(st.tuples(st.integers(0, 40).map(lambda s: s * S), st.sampled_from("xyz"), st.sampled_from("pq")), max_size=4)
+
+
+@given(rows_st, rows_st, names_st, st.integers(0, 2**32))
+@settings(max_examples=150)
+def test_the_answer_does_not_depend_on_batches_nor_on_who_comes_first(eu, us, names, seed) -> None:
+    graph = mixed_graph()
+    data = {"orders": {"eu": eu, "us": us}, "names": {"hq": names}}
+    expected = answer(graph, data)
+    mix = random.Random(seed)
+    run = Run(graph, {stream: list(origins) for stream, origins in data.items()})
+    queue = {(s, o): list(rows) for s, origins in data.items() for o, rows in origins.items()}
+    seen: dict = {name: [] for name in graph.names}
+    finals: dict = {name: None for name in graph.names}
+    while any(queue.values()):
+        stream_, origin = mix.choice(sorted(k for k, rows in queue.items() if rows))
+        size = mix.randint(1, 4)
+        batch, queue[stream_, origin] = queue[stream_, origin][:size], queue[stream_, origin][size:]
+        for name, deltas in run.feed({stream_: {origin: batch}}).items():
+            seen[name].extend(deltas)
+            assert {r.values for r in bag(seen[name])} == set(run.answer(name))  # deltas add up to the answer
+    for name, deltas in run.end().items():
+        seen[name].extend(deltas)
+        finals[name] = run.final(name)
+    assert finals == expected
+
+
+@given(st.lists(st.integers(0, 60), max_size=15), st.integers(0, 2**32))
+@settings(max_examples=100)
+def test_without_late_rows_what_is_final_stays(moments, seed) -> None:
+    """With rows that keep to `late_by`, nothing that was final is ever changed."""
+    mix = random.Random(seed)
+    node = grouped(stream("t", "ts TIMESTAMP, v INT", late_by=10 * S), window=tumbling(10 * S), n="count(*)", s="sum(v)")
+    run = Run(Graph.of(result=node), {"t": ["here"]})
+    final: set = set()
+    ordered = sorted(moments, key=lambda m: m + mix.uniform(0, 9.9))
+    for moment in ordered:
+        run.feed({"t": {"here": [(moment * S, moment)]}})
+        assert final <= set(run.final("result"))
+        final = set(run.final("result"))
+    assert all(late == 0 for late, _ in run.late()["t"].values())
