@@ -49,6 +49,7 @@ ROWS = [
         ("sum(m)", Decimal("2.35")),
         ("sum(i) FILTER (WHERE k = 'a')", 5),
         ("avg(i)", 3.0),
+        ("avg(m)", Decimal("0.783333")),
         ("min(k)", "a"),
         ("max(d)", 2.0),
         ("bool_and(b)", False),

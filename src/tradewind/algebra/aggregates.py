@@ -75,6 +75,13 @@ def _total(type_: DataType | None) -> DataType | None:
     return type_ if type_ == INTERVAL else BIGINT if is_integer(type_) else DOUBLE
 
 
+def _average(type_: DataType | None) -> DataType | None:
+    if type_ is not None and type_.name == "DECIMAL":
+        precision, scale = type_.parameters
+        return DataType("DECIMAL", (min(38, precision + 4), min(38, scale + 4)))
+    return _mean(type_)
+
+
 def _mean(type_: DataType | None) -> DataType | None:
     return DOUBLE if type_ is not None and is_numeric(type_) else None
 
@@ -122,7 +129,7 @@ _LIST = (
     AggregateFunction("count", "rows, or rows whose value is not NULL", _count, takes_value=False, invertible=True),
     AggregateFunction("count_if", "rows for which the condition is true", _condition(BIGINT), invertible=True),
     AggregateFunction("sum", "the total; NULL without values", _total, invertible=True),
-    AggregateFunction("avg", "the mean", _mean, invertible=True),
+    AggregateFunction("avg", "the mean", _average, invertible=True),
     AggregateFunction("min", "the least value", _ordered_same, idempotent=True),
     AggregateFunction("max", "the greatest value", _ordered_same, idempotent=True),
     AggregateFunction("bool_and", "whether all are true", _condition(BOOLEAN), idempotent=True),

@@ -1,21 +1,33 @@
 """What an operator promises, and what each promise allows.
 
-Rules and planners ask these questions and never an operator's class, so that a new operator that can answer them takes part in
-every rule at once.
+Rules and planners ask these questions and never an operator's class, so that a new operator that can answer them takes
+part in every rule at once.
 """
 
 from __future__ import annotations
 
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 
-from tradewind.algebra.expressions.implication import contradicts
-from tradewind.algebra.expressions.tree import Column, Expression, columns_of, conjuncts, substitute
+from tradewind.algebra.expressions.implication import contradicts, implies, respects_equality
+from tradewind.algebra.expressions.monotone import direction
+from tradewind.algebra.expressions.tree import (
+    Call,
+    Column,
+    Expression,
+    Literal,
+    children,
+    columns_of,
+    conjunction,
+    conjuncts,
+    with_children,
+)  # fmt: skip
 from tradewind.algebra.operators.aggregation import Aggregate, Finish, Merge, Partial
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import ConnectionPoint, Filter, Join, Map, Source, Top, Union
 from tradewind.algebra.operators.derived import Derived
 from tradewind.algebra.operators.ordered import Order, Resample, WaitFor
 from tradewind.algebra.operators.stored import Read, Update
+from tradewind.algebra.windows import CountedWindow, ValueWindow
 
 
 def row_local(node: Operator) -> bool:
@@ -73,6 +85,49 @@ def invertible(node: Operator) -> bool:
     return isinstance(node, Aggregate | Partial | Merge) and all(c.definition.invertible for _, c in node.functions)
 
 
+def splittable(node: Operator) -> bool:
+    """Its work can begin on parts of its input, wherever they are.
+
+    Allows: opening a union below it, so that each input is made smaller before it travels.
+    """
+    if mergeable(node):
+        return invertible(node) or all(append_only(child) for child in node.inputs)
+    return row_local(node) or isinstance(node, Top)
+
+
+def groups_by(node: Operator) -> tuple[str, ...] | None:
+    """The columns that keep its groups apart: what a group gives depends on its own rows alone.
+
+    Allows: asking a filter on these columns below, and running it on each of several inputs that are disjoint on them.
+    """
+    if isinstance(node, Aggregate | Partial | Merge):
+        return node.keys
+    if isinstance(node, Top):
+        return node.per
+    return node.keys if isinstance(node, Resample) and node.at is None else None
+
+
+def reads_whole_rows(node: Operator) -> bool:
+    """All columns of its (first) input matter, named or not: they decide ties, or others may ask for them.
+
+    Forbids: leaving out columns below it.
+    """
+    if isinstance(node, Aggregate) and isinstance(node.window, CountedWindow):
+        return True
+    return barrier(node) or isinstance(node, Top | Order | Resample | Derived)
+
+
+def asks_time(node: Operator) -> bool:
+    """It reads the event time of its inputs without naming the column.
+
+    Forbids: leaving out, below it, the first column that tells the time.
+    """
+    if isinstance(node, Aggregate | Partial):
+        timed = isinstance(node.window, ValueWindow) and node.window.timeout is not None
+        return timed or any(call.definition.ordered for _, call in node.functions)
+    return isinstance(node, Resample | WaitFor | Read | Update)
+
+
 @singledispatch
 def append_only(node: Operator) -> bool:
     """Rows are never taken back once they are given out.
@@ -123,15 +178,20 @@ def bounded_state(node: Operator) -> bool:
 
 @singledispatch
 def passes(node: Operator) -> dict[str, Expression]:
-    """Output columns that are computed from one input row alone, as expressions over the (first) input's columns.
+    """Output columns that are computed from one row of the carrying input alone, as expressions over its columns.
 
     Allows: a filter on these columns to be asked below the operator instead, with the expressions put in their place.
+    (Not so for an order with slack: who is dropped depends on who else arrives.)
     """
     return {}
 
 
+def carrier(node: Operator) -> int:
+    """Which input's rows pass (see `passes`)."""
+    return 1 if isinstance(node, Resample) and node.at is not None else 0
+
+
 @passes.register(Filter)
-@passes.register(Order)
 @passes.register(WaitFor)
 @passes.register(Union)
 def _(node: Operator) -> dict[str, Expression]:
@@ -146,9 +206,10 @@ def _(node: Map) -> dict[str, Expression]:
 @passes.register(Aggregate)
 @passes.register(Partial)
 @passes.register(Merge)
-def _(node: Aggregate | Partial | Merge) -> dict[str, Expression]:
-    """A filter on group keys takes or leaves whole groups."""
-    return {name: Column(name) for name in node.keys}
+@passes.register(Top)
+def _(node: Operator) -> dict[str, Expression]:
+    """A filter on what makes the groups takes or leaves whole groups."""
+    return {name: Column(name) for name in groups_by(node) or ()}
 
 
 @passes.register
@@ -158,13 +219,22 @@ def _(node: Finish) -> dict[str, Expression]:
 
 
 @passes.register
-def _(node: Top) -> dict[str, Expression]:
-    return {name: Column(name) for name in node.per}
-
-
-@passes.register
 def _(node: Resample) -> dict[str, Expression]:
-    return {name: Column(name) for name in node.keys} if node.at is None else {}
+    """On a grid, whole groups; at the times of another stream, that stream's own rows."""
+    return {name: Column(name) for name in (node.keys if node.at is None else node.at.schema.names)}
+
+
+def monotone(node: Operator, column: str) -> tuple[str, int] | None:
+    """The input column that an output column grows with (+1) or against (-1), and which of the two.
+
+    Allows: a bound on the output column to be turned into a bound on the input column, asked below.
+    """
+    expression = passes(node).get(column)
+    read = columns_of(expression) if expression is not None else frozenset()
+    if expression is None or len(read) != 1:
+        return None
+    found = direction(expression, *read, node.inputs[carrier(node)].schema)
+    return (*read, found) if found else None
 
 
 def key_preserving(node: Operator, keys: tuple[str, ...]) -> bool:
@@ -176,23 +246,54 @@ def key_preserving(node: Operator, keys: tuple[str, ...]) -> bool:
     return all(isinstance(found.get(key), Column) for key in keys)
 
 
-def facts(node: Operator, depth: int = 8) -> tuple[Expression, ...]:
-    """Conditions that hold for every row of the output, as far as filters below tell."""
-    if depth == 0:
-        return ()
+@lru_cache(maxsize=4096)
+def facts(node: Operator) -> tuple[Expression, ...]:
+    """Conditions that hold for every row of the output, as far as filters and constants below tell."""
     if isinstance(node, Filter):
-        return conjuncts(node.predicate) + facts(node.input, depth - 1)
+        return conjuncts(node.predicate) + facts(node.input)
     if isinstance(node, Derived):
-        return facts(node.expand(), depth)
-    through = {below.name: above for above, below in passes(node).items() if isinstance(below, Column)}
+        return facts(node.expand())
     if isinstance(node, Union):
-        first, *rest = (facts(member, depth - 1) for member in node.members)
-        return tuple(fact for fact in first if all(fact in others for others in rest))
-    if not through or not node.inputs or isinstance(node, WaitFor):
-        return facts(node.input, depth - 1) if isinstance(node, WaitFor) else ()
-    known = facts(node.inputs[0], depth - 1)
-    renamed = {below: Column(above) for below, above in through.items()}
-    return tuple(substitute(fact, dict(renamed)) for fact in known if columns_of(fact) <= set(through))
+        return _common_facts(node)
+    if isinstance(node, Join):
+        sides = {"inner": (node.left, node.right), "left": (node.left,), "right": (node.right,)}
+        return tuple(fact for side in sides.get(node.how, ()) for fact in facts(side))
+    if isinstance(node, Order | ConnectionPoint | Read | WaitFor):
+        return facts(node.inputs[0])
+    constants = [(n, e) for n, e in passes(node).items() if isinstance(e, Literal) and e.value is not None]
+    return (*_lifted_facts(node), *(Call("=", (Column(name), value)) for name, value in constants))
+
+
+def _common_facts(node: Union) -> tuple[Expression, ...]:
+    known = [conjunction(facts(member)) for member in node.members]
+    candidates = dict.fromkeys(fact for each in known for fact in conjuncts(each))
+    return tuple(fact for fact in candidates if all(implies(each, fact) for each in known))
+
+
+def _lifted_facts(node: Operator) -> tuple[Expression, ...]:
+    """Facts about the carrying input's rows, said of the columns that pass."""
+    if not node.inputs:
+        return ()
+    source = node.inputs[carrier(node)]
+    named: dict[Expression, list[str]] = {}
+    for name, expression in passes(node).items():
+        if not isinstance(expression, Literal):
+            named.setdefault(expression, []).append(name)
+    usable = [fact for fact in facts(source) if respects_equality(fact, source.schema)]
+    found: dict[Expression, None] = {}
+    for turn in range(max(map(len, named.values()), default=0)):
+        names = {expression: some[min(turn, len(some) - 1)] for expression, some in named.items()}
+        found.update((lifted, None) for fact in usable if (lifted := _lifted(fact, names)) is not None)
+    return tuple(found)
+
+
+def _lifted(expression: Expression, names: dict[Expression, str]) -> Expression | None:
+    if expression in names:
+        return Column(names[expression])
+    if isinstance(expression, Column):
+        return None
+    parts = tuple(_lifted(part, names) for part in children(expression))
+    return None if None in parts else with_children(expression, parts)  # type: ignore[arg-type]
 
 
 def disjoint(nodes: tuple[Operator, ...], keys: tuple[str, ...]) -> bool:
@@ -200,9 +301,13 @@ def disjoint(nodes: tuple[Operator, ...], keys: tuple[str, ...]) -> bool:
 
     Allows: finishing groups, and cutting to the top, in each input before they are brought together.
     """
-    on_keys = [tuple(fact for fact in facts(node) if columns_of(fact) <= set(keys)) for node in nodes]
-    return all(
-        any(contradicts(a, b) for a in on_keys[i] for b in on_keys[j])
-        for i in range(len(nodes))
-        for j in range(i + 1, len(nodes))
-    )
+    return all(apart(one, two, keys) for place, one in enumerate(nodes) for two in nodes[place + 1 :])
+
+
+def apart(one: Operator, two: Operator, keys: tuple[str, ...]) -> bool:
+    """Whether conditions on the keys exclude that two inputs hold rows with equal keys."""
+    told = [
+        [fact for fact in facts(n) if columns_of(fact) <= set(keys) and respects_equality(fact, n.schema)]
+        for n in (one, two)
+    ]
+    return any(contradicts(a, b) for a in told[0] for b in told[1])

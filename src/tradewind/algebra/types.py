@@ -148,8 +148,9 @@ def _common_number(left: DataType, right: DataType) -> DataType:
     if is_fraction(left) or is_fraction(right):
         return DOUBLE
     (p1, s1), (p2, s2) = as_decimal(left).parameters, as_decimal(right).parameters
-    scale = max(s1, s2)
-    return decimal(max(p1 - s1, p2 - s2) + scale, scale)
+    scale, whole = max(s1, s2), max(p1 - s1, p2 - s2)
+    # Where both do not fit, Spark gives up digits after the point here, and never those before it.
+    return DataType("DECIMAL", (min(MAX_PRECISION, whole + scale), min(scale, MAX_PRECISION - whole)))
 
 
 def as_decimal(type_: DataType) -> DataType:

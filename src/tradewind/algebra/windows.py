@@ -55,7 +55,7 @@ class TimeWindow:
 
 @dataclass(frozen=True, slots=True)
 class SessionWindow:
-    """Rows of a group that follow one another by less than `gap`."""
+    """Rows of a group that follow one another by at most `gap`, as in Spark."""
 
     column: str
     gap: int
@@ -69,15 +69,16 @@ class SessionWindow:
         require_time(schema, self.column)
 
     def type(self, _: Schema) -> DataType:
-        """First time (included) and last time plus the gap (excluded)."""
+        """The first time, and the last time plus the gap."""
         return window_of(TIMESTAMP)
 
     def lag(self, schema: Schema) -> int | None:
-        """How long after its end a session is settled."""
-        return schema.lag(self.column)
+        """How long after its last microsecond a session is settled: a row at its very end would still go on with it."""
+        lag = schema.lag(self.column)
+        return None if lag is None else lag + 1
 
     def __str__(self) -> str:
-        return f"sessions of {self.column} with gaps below {format_duration(self.gap)}"
+        return f"sessions of {self.column} with gaps up to {format_duration(self.gap)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from tradewind.algebra.aggregates import AggregateCall, UserAggregate
+from tradewind.algebra.aggregates import AGGREGATES, AggregateCall, UserAggregate
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import BIGINT, DataType, fits, is_integer
 from tradewind.interpreter.comparison import group_key, order_key
@@ -79,13 +79,15 @@ def _sum(type_: DataType, _: tuple[Value, ...], __: str) -> Meaning:
         if is_integer(type_) or type_.name == "INTERVAL":
             return int(state[1]) if fits(int(state[1]), BIGINT) else None
         if type_.name == "DECIMAL":
-            precision, scale = type_.parameters
-            total = EXACT.divide(Decimal(state[1].numerator), Decimal(state[1].denominator))
-            return fixed(total, DataType("DECIMAL", (min(38, precision + 10), scale)))
+            return fixed(_decimal(state[1]), AGGREGATES["sum"].result(type_) or type_)
         odd = _odd(state)
         return plain_zero(as_float(state[1])) if odd is None else odd
 
     return Meaning(_lift_moments, _add, finish)
+
+
+def _decimal(number: Fraction) -> Decimal:
+    return EXACT.divide(Decimal(number.numerator), Decimal(number.denominator))
 
 
 def as_float(number: Fraction) -> float:
@@ -96,10 +98,12 @@ def as_float(number: Fraction) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-def _avg(_: DataType, __: tuple[Value, ...], ___: str) -> Meaning:
+def _avg(type_: DataType, _: tuple[Value, ...], __: str) -> Meaning:
     def finish(state: State) -> Value:
         if not state[0]:
             return None
+        if type_.name == "DECIMAL":
+            return fixed(_decimal(state[1] / state[0]), AGGREGATES["avg"].result(type_) or type_)
         odd = _odd(state)
         return plain_zero(as_float(state[1] / state[0])) if odd is None else odd
 

@@ -58,10 +58,10 @@ def _over_time(window: TimeWindow, group: Bag, schema: Schema) -> Iterator[Pane]
 
 def _sessions(window: SessionWindow, group: Bag, schema: Schema) -> Iterator[Pane]:
     column, lag = schema.index(window.column), schema.lag(window.column) or 0
-    for run in _runs(group, schema, lambda row: row.values[column], window.gap):
+    for run in _runs(group, schema, lambda row: row.values[column], window.gap + 1):
         first, last = run[0].values[column], run[-1].values[column]
         end = last + window.gap
-        yield Pane((first, end), Bag(run), end - 1 + lag)
+        yield Pane((first, end), Bag(run), end + lag)
 
 
 def _runs(group: Bag, schema: Schema, time: Callable[[Row], Value], gap: int | None) -> Iterator[list[Row]]:

@@ -58,7 +58,7 @@ def _(node: Union) -> tuple[str, str]:
 
 @parts.register
 def _(node: Join) -> tuple[str, str]:
-    keys = ", ".join(f"{print_name(a)} = {print_name(b)}" for a, b in node.keys)
+    keys = ", ".join(f"{_name(a)} = {_name(b)}" for a, b in node.keys)
     band = _band(node.band, node.left.schema.type_of(node.band.left) == TIMESTAMP) if node.band else ""
     verb = "join" if node.how == "inner" else f"{node.how} join"
     return verb, f"on {' and '.join(part for part in (keys, band) if part)}"
@@ -87,9 +87,9 @@ def _(node: Finish) -> tuple[str, str]:
 
 @parts.register
 def _(node: Top) -> tuple[str, str]:
-    order = ", ".join(f"{print_name(name)}{' DESC' if down else ''}" for name, down in node.by)
+    order = ", ".join(f"{_name(name)}{' DESC' if down else ''}" for name, down in node.by)
     per = f" per {_names(node.per)}" if node.per else ""
-    rank = f", place in {print_name(node.rank)}" if node.rank else ""
+    rank = f", place in {_name(node.rank)}" if node.rank else ""
     return "top", f"{node.k} by {order}{per}{rank}"
 
 
@@ -102,7 +102,7 @@ def _(node: ConnectionPoint) -> tuple[str, str]:
 
 @parts.register
 def _(node: Order) -> tuple[str, str]:
-    return "order", f"by {print_name(node.by)} with slack {node.slack}"
+    return "order", f"by {_name(node.by)} with slack {node.slack}"
 
 
 @parts.register
@@ -157,19 +157,24 @@ def box_name(node: Superbox) -> str:
     return f"{node.name}({arguments})" if arguments else node.name
 
 
+def _name(name: str) -> str:
+    """Quoted only where it could be misread; unlike in SQL, keywords are names like others here."""
+    return name if name.isidentifier() else print_name(name)
+
+
 def _names(names: Iterable[str]) -> str:
-    return ", ".join(print_name(name) for name in names)
+    return ", ".join(_name(name) for name in names)
 
 
 def _columns(columns: Columns) -> str:
     return ", ".join(
-        print_name(name) if expression == Column(name) else f"{print_name(name)} = {print_expression(expression)}"
+        _name(name) if expression == Column(name) else f"{_name(name)} = {print_expression(expression)}"
         for name, expression in columns
     )
 
 
 def _functions(functions: Functions) -> str:
-    return ", ".join(f"{print_name(name)} = {_call(call)}" for name, call in functions)
+    return ", ".join(f"{_name(name)} = {_call(call)}" for name, call in functions)
 
 
 def _call(call: AggregateCall) -> str:
@@ -188,7 +193,7 @@ def _told(what: str, answers: str) -> str:
 
 
 def _band(band: Band, timed: bool) -> str:
-    distance = f"{print_name(band.right)} - {print_name(band.left)}"
+    distance = f"{_name(band.right)} - {_name(band.left)}"
     low, high = (None if bound is None else _length(bound, timed) for bound in (band.low, band.high))
     if band.low is not None and band.high is not None and band.low == -band.high:
         return f"|{distance}| ≤ {high}"
@@ -196,7 +201,9 @@ def _band(band: Band, timed: bool) -> str:
 
 
 def _length(bound: float, timed: bool) -> str:
-    return format_duration(int(bound)) if timed else str(bound)
+    if not timed:
+        return str(bound)
+    return f"{'-' if bound < 0 else ''}{format_duration(abs(int(bound)))}"
 
 
 def _flat(text: str) -> str:

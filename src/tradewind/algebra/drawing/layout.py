@@ -1,7 +1,7 @@
 """Boxes in layers from left to right: where each box stands, and which way each arrow takes.
 
-After Sugiyama, Tagawa and Toda (1981): layers by longest path, points where long arrows cross a layer, an order in each layer by
-barycentres, then heights that keep that order and pull the ends of arrows level. Equal input gives equal output.
+After Sugiyama, Tagawa and Toda (1981): layers by longest path, points where long arrows cross a layer, an order in each
+layer by barycentres, then heights that keep that order and pull the ends of arrows level. Equal input, equal output.
 """
 
 from __future__ import annotations
@@ -10,16 +10,19 @@ from bisect import bisect_right, insort
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tradewind.errors import InternalError
 
-GAP = 40.0
+GAP = 34.0
 """Between layers: room for arrows to bend."""
+_BORDER_GAP = 18.0
+"""Between the layer of a border, in which boxes have no width, and the next one."""
 SPACE = 16.0
 """Between the boxes of a layer."""
 _SWEEPS = 12
 _CROSSING_HEIGHT = 4.0
-_STRAIGHT = 4.0
+_STRAIGHT = 8.0
 """How much more it matters that a long arrow runs straight than that a box stands level with its neighbours."""
 
 Point = tuple[float, float]
@@ -57,7 +60,7 @@ class Rect:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An arrow; `via` tells apart those between the same boxes. It may be told at what height of its boxes it starts and ends."""
+    """An arrow; `via` tells apart those between the same boxes. Its ends' heights in their boxes may be given."""
 
     source: str
     target: str
@@ -86,7 +89,7 @@ def layered(
 def layers(
     names: Sequence[str], edges: Sequence[Edge], first: Collection[str], last: Collection[str]
 ) -> dict[str, int]:
-    """The layer of each box: one more than its inputs' at least; boxes without inputs stand just before their readers."""
+    """The layer of each box: behind all its inputs; boxes without inputs stand just before their readers."""
     found: dict[str, int] = {}
     order = topological(names, edges)
     if len(order) < len(names):
@@ -153,11 +156,11 @@ class _Plan:
         return columns
 
     def _links(self) -> tuple[dict[_Node, list[tuple[_Node, float]]], dict[_Node, list[tuple[_Node, float]]]]:
-        """Each node's neighbours to the left and to the right, and how much higher their ends should stand than its own."""
+        """Each node's neighbours to the left and to the right, and how far from their middles its own should be."""
         left: dict[_Node, list[tuple[_Node, float]]] = defaultdict(list)
         right: dict[_Node, list[tuple[_Node, float]]] = defaultdict(list)
         for edge, chain in zip(self.edges, self.chains, strict=True):
-            for a, b in zip(chain, chain[1:], strict=False):
+            for a, b in pairwise(chain):
                 start = self._offset(edge.source, edge.leaves) if a == edge.source else 0.0
                 end = self._offset(edge.target, edge.enters) if b == edge.target else 0.0
                 left[b].append((a, start - end))
@@ -170,9 +173,7 @@ class _Plan:
     def layout(self) -> Layout:
         """Order, heights, places, arrows."""
         self._reduce_crossings()
-        middles = self._middles()
-        top = min((y - self._height(node) / 2 for node, y in middles.items()), default=0.0)
-        middles = {node: y - top for node, y in middles.items()}
+        middles = self._compact(self._middles())
         bounds = self._bounds()
         boxes = {name: self._place(name, middles[name], bounds) for name in self.sizes}
         height = max((y + self._height(node) / 2 for node, y in middles.items()), default=0.0)
@@ -196,7 +197,7 @@ class _Plan:
 
     def _crossings(self) -> int:
         total = 0
-        for column, following in zip(self.columns, self.columns[1:], strict=False):
+        for column, following in pairwise(self.columns):
             place = {node: i for i, node in enumerate(following)}
             seen: list[int] = []
             for node in column:
@@ -211,14 +212,22 @@ class _Plan:
         found: dict[_Node, float] = {}
         for column in self.columns:
             found |= zip(column, self._settled(column, [0.0] * len(column)), strict=True)
-        left, right = self.links
-        for sweep in range(_SWEEPS):
+        for sweep in range(_SWEEPS + 1):  # the last one goes right, so that arrows end as straight as they can
             for column in self.columns if sweep % 2 == 0 else reversed(self.columns):
-                wanted = []
-                for node in column:
-                    near = left[node] + right[node] if sweep >= _SWEEPS - 4 else (left, right)[sweep % 2][node]
-                    wanted.append(_mean([found[other] + offset for other, offset in near], found[node]))
+                near = self.links[sweep % 2]
+                wanted = [_mean([found[n] + shift for n, shift in near[node]], found[node]) for node in column]
                 found |= zip(column, self._settled(column, wanted), strict=True)
+        return found
+
+    def _compact(self, middles: dict[_Node, float]) -> dict[_Node, float]:
+        """The same from height 0 on, without the empty stripes from border to border."""
+        found: dict[_Node, float] = {}
+        filled, taken = 0.0, 0.0  # down to where there is something, and what has been taken out above
+        for node in sorted(middles, key=lambda one: middles[one] - self._height(one) / 2):
+            top = middles[node] - self._height(node) / 2
+            taken += top - taken if not found else max(0.0, top - taken - filled - 2 * SPACE)
+            found[node] = middles[node] - taken
+            filled = max(filled, found[node] + self._height(node) / 2)
         return found
 
     def _settled(self, column: list[_Node], wanted: list[float]) -> list[float]:
@@ -227,7 +236,7 @@ class _Plan:
         Without the distances the heights must only not fall: least squares by pooling adjacent violators.
         """
         shifts = [0.0]
-        for above, below in zip(column, column[1:], strict=False):
+        for above, below in pairwise(column):
             shifts.append(shifts[-1] + (self._height(above) + self._height(below)) / 2 + SPACE)
         pools: list[tuple[float, float, int]] = []  # height, weight, members
         for node, want, shift in zip(column, wanted, shifts, strict=False):
@@ -244,12 +253,14 @@ class _Plan:
         """Where each layer begins and ends."""
         found: list[tuple[float, float]] = []
         for column in self.columns:
-            x = found[-1][1] + GAP if found else 0.0
-            found.append((x, x + max((self.sizes[n].width for n in column if isinstance(n, str)), default=0.0)))
+            width = max((self.sizes[n].width for n in column if isinstance(n, str)), default=0.0)
+            gap = GAP if not found or (width and found[-1][0] < found[-1][1]) else _BORDER_GAP
+            start = found[-1][1] + gap if found else 0.0
+            found.append((start, start + width))
         return found
 
     def _place(self, name: str, middle: float, bounds: list[tuple[float, float]]) -> Rect:
-        """A box stands at its layer's left; where nothing comes in or goes out, at the side where it has a neighbour."""
+        """A box stands at its layer's left; one without inputs at the right, where its neighbours are."""
         size, (start, end) = self.sizes[name], bounds[self.layer[name]]
         at_right = name in self.last or (name not in self.has_inputs and size.width > 0)
         return Rect(end - size.width if at_right else start, middle - size.height / 2, size.width, size.height)

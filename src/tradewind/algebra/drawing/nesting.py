@@ -1,6 +1,7 @@
 """Layout with frames: a frame is laid out by itself and then stands as one box in what is around it.
 
-Arrows cross a frame's border at ports: one for each box outside that is read inside, and for each box inside that is read outside.
+Arrows cross a frame's border at ports: one for each box outside that is read inside, and one for each box inside that
+is read outside.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 from tradewind.algebra.drawing.layout import Edge, Layout, Point, Rect, Size, layered, topological
 
-SIDE = 14.0
+SIDE = 8.0
 TOP = 26.0
 BOTTOM = 14.0
 """The space between a frame and what is in it; the top also holds the frame's name."""

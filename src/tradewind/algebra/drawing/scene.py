@@ -52,11 +52,11 @@ def _add_frames(scene: Scene, graph: Graph, ids: dict[Operator, str]) -> None:
     for box in reversed(list(graph)):
         if not isinstance(box, Superbox):
             continue
-        members = [ids[node] for node in _members(box)]
-        if not members:
+        members, exit_ = [ids[node] for node in _members(box)], ids[content(box.body)]
+        if exit_ not in members:
             continue
         # A box that two superboxes have in common can be drawn in one only.
-        around = scene.homes.get(members[-1])
+        around = scene.homes.get(exit_)
         name = f"f{len(scene.frames) + 1}"
         scene.frames[name] = box
         scene.parents[name] = around
@@ -64,6 +64,6 @@ def _add_frames(scene: Scene, graph: Graph, ids: dict[Operator, str]) -> None:
 
 
 def _members(box: Superbox) -> list[Operator]:
-    """The operators in a superbox, without those that are also behind its starts; the last one gives its rows."""
+    """The operators in a superbox, without those that are also behind its starts."""
     outside = set(walk(*box.starts))
     return [node for node in walk(box.body) if node not in outside and not isinstance(node, Superbox)]

@@ -20,9 +20,9 @@ _BELOW = {"": "", "├─ ": "│  ", "└─ ": "   "}
 def draw_text(drawn: Graph | Operator, note: Note | None = None) -> str:
     """The tree of a graph or of one operator.
 
-    A part that several nodes read is shown once; elsewhere `↑` and its name (of a stream, connection point or result) or its
-    number stand for it. `⟦ name` opens a superbox and `⟧ name` closes it, before the streams that go into it. What `note` says
-    about a node stands behind it.
+    A part that several nodes read is shown once; elsewhere `↑` and its name (of a stream, connection point or result)
+    or its number stand for it. `⟦ name` opens a superbox and `⟧ name` closes it, before the streams that go into it.
+    What `note` says about a node stands behind it.
     """
     graph = drawn if isinstance(drawn, Graph) else Graph.of(result=drawn)
     return "\n".join(_Tree(graph, note).lines(named=isinstance(drawn, Graph)))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 _NARROW = frozenset("iljtfrI.,:;'|!()[]{} -`")
+_SIGNS = "._/(,-"
+BOLD = 1.18
+"""How much wider bold text is."""
 _WIDE = frozenset("mwMW@%≤≥…—⟦⟧")
 
 
@@ -11,11 +14,11 @@ def text_width(text: str, size: float, *, bold: bool = False) -> float:
     units = sum(
         0.36 if c in _NARROW else 0.95 if c in _WIDE or ord(c) > 0x2E80 else 0.66 if c.isupper() else 0.59 for c in text
     )
-    return units * size * (1.08 if bold else 1.0)
+    return units * size * (BOLD if bold else 1.0)
 
 
 def wrap(text: str, width: float, size: float, lines: int) -> list[str]:
-    """Break a text at spaces, and inside words that are too long; what does not fit in the lines ends with an ellipsis."""
+    """Break a text at spaces, and inside words that are too long; an ellipsis stands for what does not fit."""
     found: list[str] = []
     line = ""
     for word in text.split():
@@ -36,10 +39,11 @@ def wrap(text: str, width: float, size: float, lines: int) -> list[str]:
 
 
 def _pieces(word: str, width: float, size: float) -> list[str]:
-    """A word, or the parts of it that fit into the width."""
+    """A word, or the parts of it that fit into the width, cut behind a sign where there is one."""
     found = [""]
     for character in word:
         if found[-1] and text_width(found[-1] + character, size) > width:
-            found.append("")
+            cut = max((found[-1].rfind(sign) + 1 for sign in _SIGNS), default=0) or len(found[-1])
+            found[-1:] = [found[-1][:cut], found[-1][cut:]]
         found[-1] += character
     return found

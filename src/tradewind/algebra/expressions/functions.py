@@ -145,6 +145,11 @@ def _divide(given: Types) -> tuple[Types, DataType] | None:
     return ((DOUBLE, DOUBLE), DOUBLE) if fits else None
 
 
+def _quotient(given: Types) -> tuple[Types, DataType] | None:
+    fits = all(is_integer(type_) or type_.name == "DECIMAL" or type_ == NULL for type_ in given)
+    return _numbers(BIGINT, 2)(given) if fits else None
+
+
 def _negate(given: Types) -> tuple[Types, DataType] | None:
     fits = len(given) == 1 and (is_numeric(given[0]) or given[0] == INTERVAL)
     return (given, given[0]) if fits else None
@@ -172,8 +177,8 @@ def _conditional(given: Types) -> tuple[Types, DataType] | None:
     return ((BOOLEAN, shared, shared), shared) if shared is not None else None
 
 
-def _any(result: DataType, low: int = 1) -> Rule:
-    return lambda given: (given, result) if len(given) >= low else None
+def _any(result: DataType, low: int = 1, high: int = 255) -> Rule:
+    return lambda given: (given, result) if low <= len(given) <= high else None
 
 
 def _array(given: Types) -> tuple[Types, DataType] | None:
@@ -220,7 +225,7 @@ _LIST = (
     Function("*", _multiply, "two numbers, or an interval and a whole number"),
     Function("/", _divide, "two numbers; the result is DOUBLE (DECIMAL for decimals), NULL when dividing by zero"),
     Function("%", _numbers(None, 2), "two numbers; the sign is the first one's"),
-    Function("div", _numbers(BIGINT, 2), "two numbers; the whole part of the quotient"),
+    Function("div", _quotient, "two whole numbers or decimals; the whole part of the quotient"),
     Function("negative", _negate, "a number or an interval"),
     *(Function(op, _ANY_ORDERED, "two values of one type") for op in ("=", "<>", "<", "<=", ">", ">=")),
     Function("<=>", _ANY_ORDERED, "two values of one type; NULL equals NULL", strict=False),
@@ -231,8 +236,8 @@ _LIST = (
     Function("not", _fixed(BOOLEAN, BOOLEAN), "a condition"),
     Function("in", _alike(BOOLEAN, 2), "a value and the values it may have", strict=False),
     Function("like", _text(STRING, result=BOOLEAN), "a text and a pattern with % and _"),
-    Function("isnull", _any(BOOLEAN), "any value", strict=False),
-    Function("isnotnull", _any(BOOLEAN), "any value", strict=False),
+    Function("isnull", _any(BOOLEAN, 1, 1), "any value", strict=False),
+    Function("isnotnull", _any(BOOLEAN, 1, 1), "any value", strict=False),
     # Choice.
     Function("if", _conditional, "a condition and two values of one type", strict=False),
     Function("coalesce", _alike(None, 1), "values of one type", strict=False),

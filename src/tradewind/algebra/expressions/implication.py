@@ -9,7 +9,21 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from tradewind.algebra.expressions.tree import FALSE, TRUE, Call, Case, Expression, Literal, conjuncts
+from tradewind.algebra.expressions.tree import (
+    FALSE,
+    TRUE,
+    Call,
+    Case,
+    Cast,
+    Expression,
+    Literal,
+    children,
+    conjuncts,
+    walk,
+)  # fmt: skip
+from tradewind.algebra.expressions.typing import type_of
+from tradewind.algebra.schema import Schema
+from tradewind.algebra.types import DataType, is_fraction
 
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<=>": "<=>"}
 
@@ -141,3 +155,29 @@ def _range(of: Expression, op: str, constant: Literal) -> _Allowed | None:
 def _usable(constant: Literal) -> bool:
     """NULL compares with nothing, and NaN does not sort as Python sorts it."""
     return constant.value is not None and not (isinstance(constant.value, float) and math.isnan(constant.value))
+
+
+def respects_equality(expression: Expression, schema: Schema) -> bool:
+    """Whether the answer is the same for all values that count as equal: -0.0 and 0.0 are one value, but two texts.
+
+    Only such a condition holds for a whole group when it holds for one row of it.
+    """
+    if not any(_could_tell(part) for part in walk(expression)):
+        return True
+    return not any(
+        _could_tell(part) and any(_has_fraction(type_of(inner, schema)) for inner in children(part))
+        for part in walk(expression)
+    )
+
+
+def _could_tell(part: Expression) -> bool:
+    """Conversions to text, and powers: 1 / -0.0 is another infinity than 1 / 0.0."""
+    return (isinstance(part, Cast) and _has_text(part.type)) or (isinstance(part, Call) and part.function == "pow")
+
+
+def _has_text(type_: DataType) -> bool:
+    return type_.name == "STRING" or any(_has_text(inner) for _, inner in type_.fields)
+
+
+def _has_fraction(type_: DataType) -> bool:
+    return is_fraction(type_) or any(_has_fraction(inner) for _, inner in type_.fields)

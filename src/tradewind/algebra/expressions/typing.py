@@ -99,6 +99,8 @@ def _call(name: str, arguments: list[Typed], whole: Expression) -> Typed:
         arguments = _with_times(arguments)
     if name == "date_trunc":
         _check_unit(arguments)
+    if name == "round" and len(arguments) > 1 and not isinstance(arguments[1][0], Literal):
+        raise ExpressionError("round needs a constant number of digits.")
     fitted = function.rule(tuple(type_ for _, type_ in arguments))
     if fitted is None:
         given = ", ".join(str(type_) for _, type_ in arguments) or "nothing"
