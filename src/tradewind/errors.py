@@ -32,6 +32,10 @@ class TradewindError(Exception):
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.what, self.where, self.hint, self.candidates)
 
+    def placed(self, where: str | None) -> TradewindError:
+        """The same error with a place, if it has none yet."""
+        return self.at(where) if where and not self.where else self
+
     def at(self, where: str) -> TradewindError:
         """The same error with an outer place put before the one it has."""
         joined = f"{where}: {self.where}" if self.where else where
@@ -70,7 +74,9 @@ class QueryError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong in a file: `where` (file:line:column and the keys that lead there), `what`, and a `hint`."""
+    """One thing that is wrong in a file: `where` (file:line:column and the keys that lead there), `what`, and a
+    `hint`.
+    """
 
     where: str
     what: str

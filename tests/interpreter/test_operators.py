@@ -1,8 +1,8 @@
 """What every operator means, on rows small enough to check by eye."""
 
 import pytest
-from tests.shorthand import MINUTE, SECOND, grouped, mapped, rows_of, run_of, stream, tumbling, where
 
+from tests.shorthand import MINUTE, SECOND, grouped, mapped, rows_of, run_of, stream, tumbling, where
 from tradewind.algebra.expressions.tree import Column
 from tradewind.algebra.expressions.typing import parse_condition
 from tradewind.algebra.operators.core import Band, ConnectionPoint, Join, Top, Union
@@ -140,7 +140,9 @@ def test_wait_for_lets_a_row_through_when_its_signal_comes_in_time() -> None:
     predicate = parse_condition("k = k2", pair_schema(A.schema, B.schema))
     node = WaitFor(A, B, predicate, 5 * S)
     rows = [(0, "x", 1), (0, "y", 2), (10 * S, "x", 3)]
-    assert rows_of(node, a=rows, b=[(4 * S, "x", 0), (4 * S, "x", 0), (5 * S, "y", 0), (9 * S, "x", 0)]) == [(0, "x", 1)]
+    assert rows_of(node, a=rows, b=[(4 * S, "x", 0), (4 * S, "x", 0), (5 * S, "y", 0), (9 * S, "x", 0)]) == [
+        (0, "x", 1)
+    ]
 
 
 ACCOUNTS = Table("accounts", parse_schema("id STRING, total BIGINT"), ("id",))
@@ -162,12 +164,23 @@ def test_update_statements_compute_with_the_table_and_deletes_remove() -> None:
     change = Update(A, ACCOUNTS, "UPDATE accounts SET total = total + :v WHERE id = :k", (("k", Column("k")),))
     insert = Update(B, ACCOUNTS, "INSERT INTO accounts VALUES (:k2, :w)", (("k2", Column("k2")),))
     remove = Update(
-        stream("c", "ts3 TIMESTAMP, k3 STRING", "ts3"), ACCOUNTS, "DELETE FROM accounts WHERE id = :k3", (("k3", Column("k3")),)
+        stream("c", "ts3 TIMESTAMP, k3 STRING", "ts3"),
+        ACCOUNTS,
+        "DELETE FROM accounts WHERE id = :k3",
+        (("k3", Column("k3")),),
     )
     look = Read(
-        stream("d", "ts4 TIMESTAMP", "ts4"), ACCOUNTS, "SELECT id, total FROM accounts ORDER BY total DESC LIMIT 2", keep=True
+        stream("d", "ts4 TIMESTAMP", "ts4"),
+        ACCOUNTS,
+        "SELECT id, total FROM accounts ORDER BY total DESC LIMIT 2",
+        keep=True,
     )
-    seen = Join(look, Join(change, Join(insert, remove, "full", (("k2", "k3"),)), "full", (("k", "k2"),)), "left", (("id", "k"),))
+    seen = Join(
+        look,
+        Join(change, Join(insert, remove, "full", (("k2", "k3"),)), "full", (("k", "k2"),)),
+        "left",
+        (("id", "k"),),
+    )
     rows = rows_of(
         seen,
         b=[(0, "x", 1), (0, "y", 10), (0, "z", 5)],

@@ -5,8 +5,8 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.shorthand import MINUTE, SECOND, grouped, mapped, rows_of, run_of, stream, tumbling, where
 
+from tests.shorthand import MINUTE, SECOND, grouped, mapped, rows_of, run_of, stream, tumbling, where
 from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.core import Join, Top, Union
 from tradewind.algebra.operators.stored import Read, Update
@@ -125,11 +125,17 @@ def mixed_graph() -> Graph:
     big = where(ORDERS, "v > 2")
     sums = grouped(Union((big, ORDERS)), "k", tumbling(10 * S), total="sum(v)", top="max(v)", last="last(v)")
     named = Join(sums, NAMES, "left", (("k", "id"),))
-    return Graph.of(best=Top(sums, 2, (("total", True),), ("window",)), named=named, mapped=mapped(big, x="v + 1", ts="ts"))
+    return Graph.of(
+        best=Top(sums, 2, (("total", True),), ("window",)), named=named, mapped=mapped(big, x="v + 1", ts="ts")
+    )
 
 
-rows_st = st.lists(st.tuples(st.integers(0, 40).map(lambda s: s * S), st.sampled_from("xyz"), st.integers(0, 5)), max_size=12)
-names_st = st.lists(st.tuples(st.integers(0, 40).map(lambda s: s * S), st.sampled_from("xyz"), st.sampled_from("pq")), max_size=4)
+rows_st = st.lists(
+    st.tuples(st.integers(0, 40).map(lambda s: s * S), st.sampled_from("xyz"), st.integers(0, 5)), max_size=12
+)
+names_st = st.lists(
+    st.tuples(st.integers(0, 40).map(lambda s: s * S), st.sampled_from("xyz"), st.sampled_from("pq")), max_size=4
+)
 
 
 @given(rows_st, rows_st, names_st, st.integers(0, 2**32))
@@ -142,7 +148,7 @@ def test_the_answer_does_not_depend_on_batches_nor_on_who_comes_first(eu, us, na
     run = Run(graph, {stream: list(origins) for stream, origins in data.items()})
     queue = {(s, o): list(rows) for s, origins in data.items() for o, rows in origins.items()}
     seen: dict = {name: [] for name in graph.names}
-    finals: dict = {name: None for name in graph.names}
+    finals: dict = dict.fromkeys(graph.names)
     while any(queue.values()):
         stream_, origin = mix.choice(sorted(k for k, rows in queue.items() if rows))
         size = mix.randint(1, 4)
@@ -161,7 +167,9 @@ def test_the_answer_does_not_depend_on_batches_nor_on_who_comes_first(eu, us, na
 def test_without_late_rows_what_is_final_stays(moments, seed) -> None:
     """With rows that keep to `late_by`, nothing that was final is ever changed."""
     mix = random.Random(seed)
-    node = grouped(stream("t", "ts TIMESTAMP, v INT", late_by=10 * S), window=tumbling(10 * S), n="count(*)", s="sum(v)")
+    node = grouped(
+        stream("t", "ts TIMESTAMP, v INT", late_by=10 * S), window=tumbling(10 * S), n="count(*)", s="sum(v)"
+    )
     run = Run(Graph.of(result=node), {"t": ["here"]})
     final: set = set()
     ordered = sorted(moments, key=lambda m: m + mix.uniform(0, 9.9))

@@ -1,8 +1,8 @@
 """What every kind of window holds."""
 
 import pytest
-from tests.shorthand import SECOND, grouped, rows_of, run_of, session, sliding, stream, tumbling, tuples
 
+from tests.shorthand import SECOND, grouped, rows_of, run_of, session, sliding, stream, tumbling, tuples
 from tradewind.algebra.windows import TimeWindow, ValueWindow
 from tradewind.errors import GraphError
 
@@ -98,9 +98,7 @@ def test_slack_drops_what_too_many_rows_overtook() -> None:
 
 def test_value_windows_go_by_the_attribute() -> None:
     node = grouped(TICKS, window=ValueWindow("v", 10, 5), n="count(*)")
-    assert rows_of(node, t=ticks(-1, 7)) == sorted(
-        [((-10, 0), 1), ((-5, 5), 1), ((0, 10), 1), ((5, 15), 1)], key=repr
-    )
+    assert rows_of(node, t=ticks(-1, 7)) == sorted([((-10, 0), 1), ((-5, 5), 1), ((0, 10), 1), ((5, 15), 1)], key=repr)
 
 
 def test_silence_closes_a_value_window() -> None:

@@ -1,8 +1,9 @@
 """Aggregates: three functions each (lift, merge, finish), and what they promise.
 
-The promises say what planning may do: partials of a `mergeable` aggregate may be made anywhere and merged in any order; an `invertible`
-one takes rows back (negative weights); an `idempotent` one may see a row twice; a `bounded` one keeps a state that does not grow with its rows;
-an inexact one is within `error` of the exact answer. The functions themselves are the interpreter's and Spark's.
+The promises say what planning may do: partials of a `mergeable` aggregate may be made anywhere and merged in any
+order; an `invertible` one takes rows back (negative weights); an `idempotent` one may see a row twice; a `bounded`
+one keeps a state that does not grow with its rows; an inexact one is within `error` of the exact answer. The
+functions themselves are the interpreter's and Spark's.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tradewind.algebra.expressions.functions import FUNCTIONS
 from tradewind.algebra.expressions.parse import parse_raw
 from tradewind.algebra.expressions.printing import print_expression
 from tradewind.algebra.expressions.tree import Call, Expression, Literal, LiteralValue, walk
@@ -30,7 +32,7 @@ from tradewind.algebra.types import (
     is_orderable,
     struct,
 )  # fmt: skip
-from tradewind.errors import ExpressionError, GraphError, InputError
+from tradewind.errors import ExpressionError, InputError
 
 Parameters = tuple[LiteralValue, ...]
 ResultRule = Callable[[DataType | None], DataType | None]
@@ -143,8 +145,8 @@ _LIST = (
     AggregateFunction("delta", "the latest value minus the earliest", _change, idempotent=True, ordered=True),
     AggregateFunction("count_distinct", "different values", _count, invertible=True, bounded=False),
     AggregateFunction(
-        "approx_count_distinct", "different values, by a HyperLogLog sketch", _count, (Parameter("error", 0.004, 0.3, 0.016),),
-        idempotent=True, exact_twin="count_distinct", error=_hll_error,
+        "approx_count_distinct", "different values, by a HyperLogLog sketch", _count,
+        (Parameter("error", 0.004, 0.3, 0.016),), idempotent=True, exact_twin="count_distinct", error=_hll_error,
     ),
     AggregateFunction(
         "theta_count_distinct", "different values, by a theta sketch", _count, idempotent=True,
@@ -163,7 +165,8 @@ _LIST = (
     ),
     AggregateFunction(
         "approx_top_k", "about the k most frequent values, by a sketch", _counted_items,
-        (_K, Parameter("items", 16, 1_000_000, 10_000, whole=True)), exact_twin="top_k", error=lambda p: 2 / float(p[1] or 1),
+        (_K, Parameter("items", 16, 1_000_000, 10_000, whole=True)), exact_twin="top_k",
+        error=lambda parameters: 2 / float(parameters[1] or 1),
     ),
 )  # fmt: skip
 
@@ -182,8 +185,8 @@ NAMES = frozenset(AGGREGATES) | frozenset(AGGREGATE_ALIASES)
 class UserAggregate:
     """An aggregate given as three expressions.
 
-    `lift` makes a state from the columns named in `over`; `merge` makes one of the states `a` and `b`, in any order; `finish` gives the
-    answer from `state`. Rows are taken only once each, so it is neither invertible nor idempotent.
+    `lift` makes a state from the columns named in `over`; `merge` makes one of the states `a` and `b`, in any order;
+    `finish` gives the answer from `state`. Rows are taken only once each, so it is neither invertible nor idempotent.
     """
 
     name: str
@@ -197,7 +200,7 @@ class UserAggregate:
 
 def user_aggregate(name: str, *, over: str, lift: str, merge: str, finish: str) -> UserAggregate:
     """Check and build a user-defined aggregate from its three texts."""
-    if name.lower() in NAMES or not name.isidentifier():
+    if name.lower() in NAMES or name.lower() in FUNCTIONS or not name.isidentifier():
         raise InputError(f"{name!r} cannot be the name of an aggregate.", hint="choose a plain name that is not taken.")
     parameters = parse_schema(over)
     lifted, state = resolve(parse_raw(lift, where="lift"), parameters)
@@ -338,10 +341,8 @@ def parse_aggregate(
     """Read an aggregate such as `count(*)` or `approx_percentile(latency, 0.95)`."""
     try:
         return aggregate_call(parse_raw(text, aggregate_names(users), where), schema, users, where)
-    except GraphError:
-        raise
     except InputError as error:
-        raise error.at(where) if where and not error.where else error
+        raise error.placed(where) from None
 
 
 def aggregate_names(users: dict[str, UserAggregate] | None = None) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from tradewind.algebra.aggregates import AGGREGATES, AggregateCall, UserAggregate, user_aggregate
@@ -24,8 +24,8 @@ from tradewind.errors import GraphError, unknown
 KINDS: dict[str, type[Operator]] = {
     class_.__name__.lower(): class_
     for class_ in (
-        Source, Filter, Map, Union, Join, Top, ConnectionPoint, Aggregate, Partial, Merge, Finish, Order, Resample, WaitFor,
-        Read, Update, Distinct, Sample, Split, Superbox,
+        Source, Filter, Map, Union, Join, Top, ConnectionPoint, Aggregate, Partial, Merge, Finish, Order, Resample,
+        WaitFor, Read, Update, Distinct, Sample, Split, Superbox,
     )
 }  # fmt: skip
 """Every kind of operator by name."""
@@ -97,14 +97,37 @@ class Graph:
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Graph:
         """The graph that `to_json` wrote; everything is checked anew."""
+        nodes, results = (data.get(part) for part in ("nodes", "results"))
+        if not isinstance(nodes, list) or not isinstance(results, dict):
+            raise GraphError("a graph has a list of nodes and a mapping of results.")
         built: dict[str, Operator] = {}
-        for item in data["nodes"]:
-            class_ = KINDS.get(item["kind"])
-            if class_ is None:
-                raise unknown("kind of operator", item["kind"], KINDS)
-            inputs = {name: _nodes(item.get(name), built, item["id"]) for name in class_.takes}
-            built[item["id"]] = decode(class_, item, inputs)
-        return Graph(tuple((name, _node(id_, built, name)) for name, id_ in data["results"].items()))
+        for item in nodes:
+            id_, class_ = _head(item)
+            if id_ in built:
+                raise GraphError(f"two nodes have the id {id_!r}.")
+            inputs = {name: _nodes(item.get(name), built, id_) for name in class_.takes}
+            try:
+                built[id_] = decode(class_, item, inputs)
+            except (TypeError, KeyError, AttributeError, IndexError) as error:
+                raise GraphError(f"a parameter of node {id_!r} has a wrong form: {error}.") from None
+        return Graph(tuple((name, _node(id_, built, name)) for name, id_ in results.items()))
+
+
+def _head(item: Any) -> tuple[str, type[Operator]]:
+    """The id and the class of a node, which has all the keys that it needs and no others."""
+    if not isinstance(item, dict) or not all(isinstance(item.get(key), str) for key in ("id", "kind")):
+        raise GraphError(f"a node is a mapping with an id and a kind, not {str(item)[:60]!r}.")
+    id_, class_ = item["id"], KINDS.get(item["kind"])
+    if class_ is None:
+        raise unknown("kind of operator", item["kind"], KINDS)
+    known = {one.name: one.default is MISSING for one in fields(class_) if one.init}
+    for key in item:
+        if key not in ("id", "kind", *known):
+            raise unknown("parameter", key, known, f"node {id_}")
+    for key, needed in known.items():
+        if needed and key not in item:
+            raise GraphError(f"node {id_!r} has no {key!r}.")
+    return id_, class_
 
 
 def _is_parameter(node: Operator, name: str) -> bool:
@@ -115,8 +138,8 @@ def _ids(value: Any, ids: dict[Operator, str]) -> Any:
     return ids[value] if isinstance(value, Operator) else value and [ids[one] for one in value]
 
 
-def _node(id_: str, built: dict[str, Operator], reader: str) -> Operator:
-    if id_ not in built:
+def _node(id_: Any, built: dict[str, Operator], reader: str) -> Operator:
+    if not isinstance(id_, str) or id_ not in built:
         raise GraphError(
             f"{reader!r} reads {id_!r}, which does not come before it.",
             hint="nodes are listed inputs first; cycles are not allowed.",
@@ -136,7 +159,7 @@ def encode(value: Any) -> Any:
         case None | bool() | int() | float() | str():
             return value
         case Schema():
-            times = {name: lag for name, lag in value.times}
+            times = dict(value.times)
             return {"columns": str(value), **({"times": times} if times else {})}
         case Table():
             return {"name": value.name, "schema": str(value.schema), "key": list(value.key)}

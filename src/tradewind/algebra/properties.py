@@ -6,21 +6,10 @@ part in every rule at once.
 
 from __future__ import annotations
 
-from functools import lru_cache, singledispatch
+from functools import singledispatch
 
-from tradewind.algebra.expressions.implication import contradicts, implies, respects_equality
 from tradewind.algebra.expressions.monotone import direction
-from tradewind.algebra.expressions.tree import (
-    Call,
-    Column,
-    Expression,
-    Literal,
-    children,
-    columns_of,
-    conjunction,
-    conjuncts,
-    with_children,
-)  # fmt: skip
+from tradewind.algebra.expressions.tree import Column, Expression, columns_of
 from tradewind.algebra.operators.aggregation import Aggregate, Finish, Merge, Partial
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import ConnectionPoint, Filter, Join, Map, Source, Top, Union
@@ -233,8 +222,9 @@ def monotone(node: Operator, column: str) -> tuple[str, int] | None:
     read = columns_of(expression) if expression is not None else frozenset()
     if expression is None or len(read) != 1:
         return None
-    found = direction(expression, *read, node.inputs[carrier(node)].schema)
-    return (*read, found) if found else None
+    (name,) = read
+    found = direction(expression, name, node.inputs[carrier(node)].schema)
+    return (name, found) if found else None
 
 
 def key_preserving(node: Operator, keys: tuple[str, ...]) -> bool:
@@ -244,70 +234,3 @@ def key_preserving(node: Operator, keys: tuple[str, ...]) -> bool:
     """
     found = passes(node)
     return all(isinstance(found.get(key), Column) for key in keys)
-
-
-@lru_cache(maxsize=4096)
-def facts(node: Operator) -> tuple[Expression, ...]:
-    """Conditions that hold for every row of the output, as far as filters and constants below tell."""
-    if isinstance(node, Filter):
-        return conjuncts(node.predicate) + facts(node.input)
-    if isinstance(node, Derived):
-        return facts(node.expand())
-    if isinstance(node, Union):
-        return _common_facts(node)
-    if isinstance(node, Join):
-        sides = {"inner": (node.left, node.right), "left": (node.left,), "right": (node.right,)}
-        return tuple(fact for side in sides.get(node.how, ()) for fact in facts(side))
-    if isinstance(node, Order | ConnectionPoint | Read | WaitFor):
-        return facts(node.inputs[0])
-    constants = [(n, e) for n, e in passes(node).items() if isinstance(e, Literal) and e.value is not None]
-    return (*_lifted_facts(node), *(Call("=", (Column(name), value)) for name, value in constants))
-
-
-def _common_facts(node: Union) -> tuple[Expression, ...]:
-    known = [conjunction(facts(member)) for member in node.members]
-    candidates = dict.fromkeys(fact for each in known for fact in conjuncts(each))
-    return tuple(fact for fact in candidates if all(implies(each, fact) for each in known))
-
-
-def _lifted_facts(node: Operator) -> tuple[Expression, ...]:
-    """Facts about the carrying input's rows, said of the columns that pass."""
-    if not node.inputs:
-        return ()
-    source = node.inputs[carrier(node)]
-    named: dict[Expression, list[str]] = {}
-    for name, expression in passes(node).items():
-        if not isinstance(expression, Literal):
-            named.setdefault(expression, []).append(name)
-    usable = [fact for fact in facts(source) if respects_equality(fact, source.schema)]
-    found: dict[Expression, None] = {}
-    for turn in range(max(map(len, named.values()), default=0)):
-        names = {expression: some[min(turn, len(some) - 1)] for expression, some in named.items()}
-        found.update((lifted, None) for fact in usable if (lifted := _lifted(fact, names)) is not None)
-    return tuple(found)
-
-
-def _lifted(expression: Expression, names: dict[Expression, str]) -> Expression | None:
-    if expression in names:
-        return Column(names[expression])
-    if isinstance(expression, Column):
-        return None
-    parts = tuple(_lifted(part, names) for part in children(expression))
-    return None if None in parts else with_children(expression, parts)  # type: ignore[arg-type]
-
-
-def disjoint(nodes: tuple[Operator, ...], keys: tuple[str, ...]) -> bool:
-    """No two of the inputs can hold rows with equal keys, because conditions on the keys exclude one another.
-
-    Allows: finishing groups, and cutting to the top, in each input before they are brought together.
-    """
-    return all(apart(one, two, keys) for place, one in enumerate(nodes) for two in nodes[place + 1 :])
-
-
-def apart(one: Operator, two: Operator, keys: tuple[str, ...]) -> bool:
-    """Whether conditions on the keys exclude that two inputs hold rows with equal keys."""
-    told = [
-        [fact for fact in facts(n) if columns_of(fact) <= set(keys) and respects_equality(fact, n.schema)]
-        for n in (one, two)
-    ]
-    return any(contradicts(a, b) for a in told[0] for b in told[1])

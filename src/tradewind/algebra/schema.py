@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tradewind.algebra.types import DataType, TypeReader
+from tradewind.algebra.types import DataType, TypeReader, quoted
 from tradewind.errors import InputError, unknown
 
 
@@ -13,10 +13,10 @@ from tradewind.errors import InputError, unknown
 class Schema:
     """Named, typed columns, and which of them tell the time.
 
-    `times` pairs a column with a lag in microseconds: all rows with this value of the column are settled once the mark has
-    passed the value plus the lag. (The value of a `window` column is its last microsecond; `window.start` and `window.end` are
-    listed beside it, for maps that pick them.) An operator that groups by such a
-    column can therefore say when its answer is final; windows over time may be laid on the TIMESTAMP ones.
+    `times` pairs a column with a lag in microseconds: all rows with this value of the column are settled once the
+    mark has passed the value plus the lag. (The value of a `window` column is its last microsecond; `window.start`
+    and `window.end` are listed beside it, for maps that pick them.) An operator that groups by such a column can
+    therefore say when its answer is final; windows over time may be laid on the TIMESTAMP ones.
     """
 
     columns: tuple[tuple[str, DataType], ...]
@@ -36,7 +36,7 @@ class Schema:
             seen[name.lower()] = name
 
     def __str__(self) -> str:
-        return ", ".join(f"{name} {type_}" for name, type_ in self.columns)
+        return ", ".join(f"{quoted(name)} {type_}" for name, type_ in self.columns)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
-"""The SQL that read and update boxes may run on their table: one statement, one table, allow-listed functions, named parameters.
+"""The SQL that read and update boxes may run on their table: one statement, one table, allow-listed functions, named
+parameters.
 
-What a statement says is kept as expressions over the table's columns and, behind `ROW`, the columns of the row that runs it;
-`:name` in the text stands for the latter.
+What a statement says is kept as expressions over the table's columns and, behind `ROW`, the columns of the row that
+runs it; `:name` in the text stands for the latter.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ _SELECT_PARTS = ("expressions", "from_", "where", "order", "limit", "kind", "hin
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """Columns computed from the table's rows for which `where` is true, in an order (True: descending), at most `limit`."""
+    """Columns computed from the table's rows for which `where` is true, in an order (True: descending), at most
+    `limit`.
+    """
 
     columns: tuple[tuple[str, Expression, DataType], ...]
     where: Expression

@@ -25,7 +25,7 @@ class DataType:
         if self.name == "ARRAY":
             return f"ARRAY<{self.element}>"
         if self.fields or self.name in ("STRUCT", "STATE"):
-            inner = ", ".join(f"{_quoted(name)}: {type_}" for name, type_ in self.fields)
+            inner = ", ".join(f"{quoted(name)}: {type_}" for name, type_ in self.fields)
             return f"{self.name}<{inner}>"
         return self.name
 
@@ -125,7 +125,7 @@ def common(left: DataType, right: DataType) -> DataType | None:
     >>> str(common(INT, DOUBLE)), str(common(INT, BIGINT)), common(INT, STRING)
     ('DOUBLE', 'BIGINT', None)
     """
-    if left == right or right == NULL:
+    if right in (left, NULL):
         return left
     if left == NULL:
         return right
@@ -144,7 +144,7 @@ def common(left: DataType, right: DataType) -> DataType | None:
 def _common_number(left: DataType, right: DataType) -> DataType:
     if FLOAT in (left, right) and left.name != "DOUBLE" and right.name != "DOUBLE":
         other = right if left == FLOAT else left
-        return FLOAT if is_integer(other) and other != BIGINT and other != INT else DOUBLE
+        return FLOAT if is_integer(other) and other not in (BIGINT, INT) else DOUBLE
     if is_fraction(left) or is_fraction(right):
         return DOUBLE
     (p1, s1), (p2, s2) = as_decimal(left).parameters, as_decimal(right).parameters
@@ -277,8 +277,9 @@ def parse_type(text: str) -> DataType:
     return found
 
 
-def _quoted(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z_]\w*", name) else "`" + name.replace("`", "``") + "`"
+def quoted(name: str) -> str:
+    """A name as `TypeReader` reads it back."""
+    return name if re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", name) else "`" + name.replace("`", "``") + "`"
 
 
 def _shown(text: str) -> str:

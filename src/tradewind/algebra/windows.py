@@ -1,7 +1,7 @@
 """Windows: which rows of a group are aggregated together.
 
-`aligned` windows look at each row alone to say which windows it is in, so rows may be aggregated wherever they are and the
-results merged. The others look at a row's neighbours and need a group's rows in one place.
+`aligned` windows look at each row alone to say which windows it is in, so rows may be aggregated wherever they are
+and the results merged. The others look at a row's neighbours and need a group's rows in one place.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ Number = int | float
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow:
-    """Every `step`, the rows whose time lies in the last `size`: tumbling when both are equal, sliding when step is smaller."""
+    """Every `step`, the rows whose time lies in the last `size`: tumbling when both are equal, sliding when step is
+    smaller.
+    """
 
     column: str
     size: int
@@ -34,7 +36,7 @@ class TimeWindow:
             raise GraphError("a window's size and step must be longer than nothing.")
         if self.step > self.size:
             raise GraphError(
-                f"a window's step ({format_duration(self.step)}) is longer than its size ({format_duration(self.size)}).",
+                f"a window's step, {format_duration(self.step)}, is longer than its size, {format_duration(self.size)}",
                 hint="rows between the windows would be lost; filter them out first if that is meant.",
             )
         require_time(schema, self.column)
@@ -85,14 +87,14 @@ class SessionWindow:
 class CountedWindow:
     """`size` rows of a group in the order of `order`, a new window every `step` rows.
 
-    With a `timeout`, a silence of that length closes all open windows as they are (`window.timed_out`), and counting starts
-    again; without, only full windows count. A row that more than `slack` greater rows of its group overtook is dropped;
-    without slack every row is put in its place, whenever it comes.
+    With a `timeout`, a silence of that length closes all open windows as they are (`window.timed_out`), and counting
+    starts again; without, only full windows count. A row that more than `slack` greater rows of its group overtook is
+    dropped; without slack every row is put in its place, whenever it comes.
     """
 
     order: str
     size: int
-    step: int = 1
+    step: int
     timeout: int | None = None
     slack: int | None = None
 

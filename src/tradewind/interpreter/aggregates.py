@@ -1,4 +1,5 @@
-"""The three functions of every aggregate: lift (one value to a state), merge (two states to one), finish (a state to the answer).
+"""The three functions of every aggregate: lift (one value to a state), merge (two states to one), finish (a state to
+the answer).
 
 States are plain hashable values. Sums are exact (fractions), so the order of merging cannot show. An approximate
 aggregate is defined by the exact one that it approximates.
@@ -26,7 +27,9 @@ State = Value
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """How one aggregate works on values of one type. `lift` takes the value, its time and its weight; NULLs are not lifted."""
+    """How one aggregate works on values of one type. `lift` takes the value, its time and its weight; NULLs are not
+    lifted.
+    """
 
     lift: Callable[[Value, Time, int], State]
     merge: Callable[[State, State], State]

@@ -1,6 +1,7 @@
 """The meaning of every operator: from what is known of its inputs to the deltas of its output.
 
-Linear operators look at the new rows alone. All others work out their whole answer anew and give the difference: slow, and plain.
+Linear operators look at the new rows alone. All others work out their whole answer anew and give the difference:
+slow, and plain.
 """
 
 from __future__ import annotations

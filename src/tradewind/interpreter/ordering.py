@@ -52,7 +52,9 @@ def within_slack(log: Iterable[Delta], keys: tuple[str, ...], order: str, slack:
 
 
 def order(node: Order, log: list[Delta], mark: Time) -> Bag:
-    """The rows that a buffer of `slack` rows has let go: all but the `slack` greatest, unless the mark has passed them."""
+    """The rows that a buffer of `slack` rows has let go: all but the `slack` greatest, unless the mark has passed
+    them.
+    """
     schema = node.schema
     kept = within_slack(log, (), node.by, node.slack, schema)
     ordered = sorted(copies(kept), key=order_of(node))

@@ -1,7 +1,8 @@
-"""Runs a graph cut into pieces, as sites would: each piece alone, its deltas carried to the next in any order and any batches.
+"""Runs a graph cut into pieces, as sites would: each piece alone, its deltas carried to the next in any order and any
+batches.
 
-The answer must be the one of the whole graph. (Not so for operators that depend on the order of arrival: these may not be cut from
-their input.)
+The answer must be the one of the whole graph. (Not so for operators that depend on the order of arrival: these may
+not be cut from their input.)
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ _CHANNEL = "channel"
 def answer_in_pieces(
     graph: Graph, cuts: Iterable[Operator], data: Batch, mix: random.Random
 ) -> dict[str, Counter[Values]]:
-    """The final answer when everything below each cut runs on its own and sends its deltas shuffled, in random batches."""
+    """The final answer when everything below each cut runs on its own and sends its deltas shuffled, in random
+    batches.
+    """
     wanted = set(cuts)
     channels: dict[str, dict[str, list[Weighted]]] = {}
     done: dict[Operator, Operator] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
@@ -40,7 +41,7 @@ def _samples(node: Resample, group: Bag) -> list[Sample]:
 
 def _on_grid(node: Resample, key: Values, samples: list[Sample]) -> Iterator[Row]:
     every = node.every or 1
-    for before, after in zip(samples, samples[1:], strict=False):
+    for before, after in itertools.pairwise(samples):
         if node.max_gap is not None and after.time - before.time > node.max_gap:
             continue
         first = -(-before.time // every) * every
@@ -102,7 +103,9 @@ class _Found(NamedTuple):
 
 
 def _value_at(node: Resample, samples: list[Sample], moment: int | None, lag: int) -> _Found:
-    """The values at a moment, when they are settled, and whether they are there already (a line waits for its far end)."""
+    """The values at a moment, when they are settled, and whether they are there already (a line waits for its far
+    end).
+    """
     nothing = [None] * len(node.values)
     if moment is None:
         return _Found(nothing, FOREVER, True)

@@ -85,7 +85,9 @@ def copies(total: Bag) -> Iterator[Row]:
 
 
 def clock(schema: Schema) -> Callable[[Values], Time]:
-    """The moment by which rows of a schema are settled, read off the columns that tell the time; FOREVER when none does."""
+    """The moment by which rows of a schema are settled, read off the columns that tell the time; FOREVER when none
+    does.
+    """
     tellers = [
         (schema.index(name), lag, schema.type_of(name).name == "STRUCT")
         for name, lag in schema.times

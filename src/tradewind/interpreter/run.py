@@ -1,8 +1,8 @@
 """Runs a graph on plain rows: the answer now, its deltas in order, and what of it is final.
 
-Rows come from origins in batches. An origin's mark follows its rows by the stream's `late_by`, may be moved on by hand, and goes to
-FOREVER at the end. A row behind its origin's mark is late: it still counts, and corrects what was said before, unless it is
-more than `horizon` late: then it is dropped and counted.
+Rows come from origins in batches. An origin's mark follows its rows by the stream's `late_by`, may be moved on by
+hand, and goes to FOREVER at the end. A row behind its origin's mark is late: it still counts, and corrects what was
+said before, unless it is more than `horizon` late: then it is dropped and counted.
 """
 
 from __future__ import annotations

@@ -103,6 +103,12 @@ def _counted(window: CountedWindow, group: Bag, schema: Schema, mark: Time) -> I
 
 def _over_values(window: ValueWindow, group: Bag, schema: Schema) -> Iterator[Pane]:
     column, type_ = schema.index(window.column), schema.type_of(window.column)
+    time = schema.index(schema.time) if schema.time else 0
+    lag = schema.lag(schema.time) or 0 if schema.time else 0
+
+    def time_of(row: Row) -> Value:
+        return row.values[time]
+
     found: dict[Value, Bag] = {}
     for row, weight in group.items():
         for start in value_starts(window, row.values[column], type_):
@@ -112,10 +118,8 @@ def _over_values(window: ValueWindow, group: Bag, schema: Schema) -> Iterator[Pa
         if window.timeout is None:
             yield Pane(bounds, rows, FOREVER)
             continue
-        time = schema.index(str(schema.time))
-        lag = schema.lag(str(schema.time)) or 0
-        for run in _runs(rows, schema, lambda row: row.values[time], window.timeout):
-            yield Pane(bounds, Bag(run), run[-1].values[time] + window.timeout - 1 + lag)
+        for run in _runs(rows, schema, time_of, window.timeout):
+            yield Pane(bounds, Bag(run), time_of(run[-1]) + window.timeout - 1 + lag)
 
 
 def value_starts(window: ValueWindow, value: Value, type_: DataType) -> Iterator[Value]:

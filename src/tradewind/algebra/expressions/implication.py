@@ -30,7 +30,7 @@ _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<=>": "<=>"}
 
 @dataclass(frozen=True, slots=True)
 class _Allowed:
-    """The values an expression may have: a finite set, or a range with open or closed ends. NULL is never one of them."""
+    """The values an expression may have: a finite set, or a range with open or closed ends; never NULL."""
 
     of: Expression
     values: frozenset[Any] | None = None
@@ -113,7 +113,7 @@ def contradicts(left: Expression, right: Expression) -> bool:
 
 
 def _contradicts_one(left: Expression, right: Expression) -> bool:
-    if left == FALSE or right == FALSE:
+    if FALSE in (left, right):
         return True
     match right:
         case Call(function="not", arguments=(Case(branches=((condition, then),), otherwise=other),)) if (

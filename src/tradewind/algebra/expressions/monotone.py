@@ -1,8 +1,8 @@
 """Which expressions grow (or fall) with one column, and what a bound on such an expression says about the column.
 
-The bounds are exact for whole numbers and times. For FLOAT and DOUBLE they lie at most one representable number outside
-(a billionth for exp, logarithms and powers), so that no row that the original condition keeps is lost: not at NaN, which
-is greater than all numbers, not at infinities, and not at NULL. Overflow gives NULL, which satisfies nothing.
+The bounds are exact for whole numbers and times. For FLOAT and DOUBLE they lie at most one representable number
+outside (a billionth for exp, logarithms and powers), so that no row is lost that the original condition keeps: not at
+NaN, which is above all numbers, not at infinities, and not at NULL. Overflow gives NULL, which satisfies nothing.
 """
 
 from __future__ import annotations

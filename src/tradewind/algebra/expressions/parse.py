@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from functools import cache
+from typing import ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
@@ -42,17 +44,20 @@ class Dialect(Spark):
     """Spark's dialect, in which `window` is a function's name and every function stays as it was written."""
 
     class Tokenizer(Spark.Tokenizer):
-        KEYWORDS = {word: kind for word, kind in Spark.Tokenizer.KEYWORDS.items() if kind != TokenType.WINDOW}
+        KEYWORDS: ClassVar = {word: kind for word, kind in Spark.Tokenizer.KEYWORDS.items() if kind != TokenType.WINDOW}
 
     class Parser(SparkParser):
-        FUNCTIONS: dict[str, Callable[..., exp.Expr]] = {}
-        FUNCTION_PARSERS = {
+        FUNCTIONS: ClassVar = {}
+        FUNCTION_PARSERS: ClassVar = {
             name: parser for name, parser in SparkParser.FUNCTION_PARSERS.items() if name in ("CAST", "TRY_CAST")
         }
-        NO_PAREN_FUNCTION_PARSERS = {
+        NO_PAREN_FUNCTION_PARSERS: ClassVar = {
             name: parser for name, parser in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name == "CASE"
         }
-        NO_PAREN_FUNCTIONS: dict[TokenType, type[exp.Expr]] = {}
+        NO_PAREN_FUNCTIONS: ClassVar = {}
+
+        def _warn_unsupported(self) -> None:
+            """Commands are refused with an error; sqlglot's own warning about them would only repeat the text."""
 
 
 _BINARY: dict[type[exp.Expr], str] = {
@@ -62,6 +67,7 @@ _BINARY: dict[type[exp.Expr], str] = {
 }  # fmt: skip
 
 _REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
+    (exp.SubqueryPredicate, "a sub-query", "join the other stream, or read a declared table with a read box."),
     (exp.Query, "a sub-query", "join the other stream, or read a declared table with a read box."),
     (exp.Lambda, "a lambda", "write the expression over columns."),
     (
@@ -98,7 +104,9 @@ def parse_sql(text: str, where: str | None = None) -> exp.Expr:
 
 
 def parse_raw(text: str, also: frozenset[str] = frozenset(), where: str | None = None) -> Expression:
-    """An expression that is allowed but not yet typed; `also` names further functions (aggregates) that may be called."""
+    """An expression that is allowed but not yet typed; `also` names further functions (aggregates) that may be
+    called.
+    """
     try:
         return convert(parse_sql(text, where), also)
     except RecursionError:
@@ -106,12 +114,16 @@ def parse_raw(text: str, also: frozenset[str] = frozenset(), where: str | None =
             "the text is nested too deeply.", where=where, hint="split it over several maps."
         ) from None
     except InputError as error:
-        raise error.at(where) if where and not error.where else error
+        raise error.placed(where) from None
 
 
 def convert(node: exp.Expr, also: frozenset[str] = frozenset()) -> Expression:
     """An expression from sqlglot's tree, or an error that names what is not allowed."""
     kind = type(node)
+    if node.args.get("negate"):  # `x NOT LIKE p` is one node that says so on the side
+        plain = node.copy()
+        plain.set("negate", None)
+        return _not(exp.Not(this=plain), also)
     if kind in _BINARY:
         return _binary(_BINARY[kind], convert(node.this, also), convert(node.expression, also))
     handler = _HANDLERS.get(kind)
@@ -159,8 +171,17 @@ def _literal(node: exp.Expr, _: frozenset[str]) -> Expression:
     return Literal(node.this, STRING) if node.is_string else number(node.this)
 
 
+def _adjacent(node: exp.Expr, also: frozenset[str]) -> Expression:
+    """Texts that stand side by side are one text, as in Spark."""
+    parts = [convert(part, also) for part in node.expressions]
+    if not all(isinstance(part, Literal) and isinstance(part.value, str) for part in parts):
+        raise ForbiddenError(f"{_shown(node.sql(Dialect))} is not allowed.", hint="join texts by || or concat().")
+    return Literal("".join(str(part.value) for part in parts if isinstance(part, Literal)), STRING)
+
+
 def number(text: str) -> Literal:
     """A number as Spark SQL would write it: whole ones INT or BIGINT by size, the rest DOUBLE."""
+    _check_number(text)
     if text.isdigit():
         value = int(text)
         for type_ in (INT, BIGINT):
@@ -182,8 +203,14 @@ def _cast(node: exp.Expr, also: frozenset[str]) -> Expression:
     return Cast(convert(inner, also), target)
 
 
+def _check_number(text: str) -> None:
+    if len(text) > 400 or not re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text):
+        raise ExpressionError(f"{_shown(text)} is not a number.", hint="write 1, 2.5 or 1e20.")
+
+
 def _typed_number(text: str, target: DataType) -> Literal | None:
     """`5L`, `2.0D`, `1.5BD` and plain casts of numbers are constants of their type."""
+    _check_number(text)
     if target in INTEGER_BITS and text.isdigit() and fits(-int(text), target):
         return Literal(int(text), target)
     if target == DOUBLE and math.isfinite(float(text)):
@@ -227,9 +254,16 @@ def _interval(node: exp.Expr, _: frozenset[str]) -> Expression:
 
 def _negative(node: exp.Expr, also: frozenset[str]) -> Expression:
     inner = convert(node.this, also)
-    if isinstance(inner, Literal) and isinstance(inner.value, int | float | Decimal) and inner.type != BOOLEAN:
-        return Literal(-inner.value, inner.type)
-    return Call("negative", (inner,))
+    return negated(inner) if isinstance(inner, Literal) else Call("negative", (inner,))
+
+
+def negated(constant: Literal) -> Expression:
+    """Minus a constant is a constant, unless it is not a number or leaves its type."""
+    value = constant.value
+    number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    if not number or (constant.type in INTEGER_BITS and not fits(-int(value), constant.type)):  # type: ignore[arg-type]
+        return Call("negative", (constant,))
+    return Literal(-value, constant.type)  # type: ignore[operator]
 
 
 def _in(node: exp.Expr, also: frozenset[str]) -> Expression:
@@ -241,6 +275,8 @@ def _in(node: exp.Expr, also: frozenset[str]) -> Expression:
 def _between(node: exp.Expr, also: frozenset[str]) -> Expression:
     value = convert(node.this, also)
     low, high = convert(node.args["low"], also), convert(node.args["high"], also)
+    if node.args.get("symmetric"):
+        raise ForbiddenError("BETWEEN SYMMETRIC is not supported.", hint="BETWEEN least(a, b) AND greatest(a, b).")
     return Call("and", (Call(">=", (value, low)), Call("<=", (value, high))))
 
 
@@ -337,7 +373,8 @@ _HANDLERS: dict[type[exp.Expr], Callable[[exp.Expr, frozenset[str]], Expression]
     exp.Dot: _dot,
     exp.Identifier: lambda node, _: Column(node.name),
     exp.Literal: _literal,
-    exp.HexString: lambda node, _: Literal(bytes.fromhex(node.this), BINARY),
+    exp.Concat: _adjacent,
+    exp.HexString: lambda node, _: Literal(bytes.fromhex(node.this.zfill((len(node.this) + 1) // 2 * 2)), BINARY),
     exp.Boolean: lambda node, _: Literal(bool(node.this), BOOLEAN),
     exp.Null: lambda node, _: Literal(None, NULL),
     exp.Paren: lambda node, also: convert(node.this, also),
@@ -373,7 +410,8 @@ def _reason(error: Exception) -> str:
     if details:
         first = details[0]
         near = f" near {first['highlight']!r}" if first.get("highlight") else ""
-        return f"{first['description'].rstrip('.')}{near} (line {first['line']}, column {first['col']})."
+        described = re.sub(r"( but got)? <Token .*>$| for <class .*>$", "", first["description"], flags=re.DOTALL)
+        return f"{described.rstrip('.')}{near} (line {first['line']}, column {first['col']})."
     return "it is nested too deeply." if isinstance(error, RecursionError) else "it is not Spark SQL."
 
 

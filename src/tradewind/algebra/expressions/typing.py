@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from tradewind.algebra.casting import convertible
 from tradewind.algebra.expressions.functions import FUNCTIONS, TRUNC_UNITS, struct_type
-from tradewind.algebra.expressions.parse import decimal_literal, parse_raw
+from tradewind.algebra.expressions.parse import decimal_literal, negated, parse_raw
 from tradewind.algebra.expressions.printing import print_expression
 from tradewind.algebra.expressions.tree import Call, Case, Cast, Column, Expression, Field, Literal
 from tradewind.algebra.schema import Schema
@@ -38,7 +38,7 @@ def parse_expression(text: str, schema: Schema, where: str | None = None) -> Exp
     except RecursionError:
         raise ExpressionError("the text is nested too deeply.", where=where) from None
     except InputError as error:
-        raise error.at(where) if where and not error.where else error
+        raise error.placed(where) from None
 
 
 def parse_condition(text: str, schema: Schema, where: str | None = None) -> Expression:
@@ -66,7 +66,9 @@ def type_of(expression: Expression, schema: Schema) -> DataType:
 
 
 def resolve(expression: Expression, schema: Schema) -> Typed:
-    """The expression with explicit conversions and the columns' own spelling, and its type. Resolving again changes nothing."""
+    """The expression with explicit conversions and the columns' own spelling, and its type. Resolving again changes
+    nothing.
+    """
     match expression:
         case Column(name=name):
             found = schema.find(name)
@@ -110,6 +112,8 @@ def _call(name: str, arguments: list[Typed], whole: Expression) -> Typed:
         )
     wanted, result = fitted
     parts = tuple(coerce(e, have, want) for (e, have), want in zip(arguments, wanted, strict=True))
+    if name == "negative" and isinstance(parts[0], Literal):
+        return negated(parts[0]), result
     return Call(name, parts), result
 
 
@@ -133,7 +137,7 @@ def _cast(typed: Typed, target: DataType) -> Typed:
             return constant, target
     if not convertible(source, target):
         raise ExpressionError(f"{source} cannot be converted to {target} in {print_expression(Cast(of, target))!r}.")
-    return (of, target) if source == target else (Cast(of, target), target)
+    return coerce(of, source, target), target
 
 
 def _constant(text: str, target: DataType) -> Literal | None:
@@ -212,7 +216,7 @@ def coerce(expression: Expression, source: DataType, target: DataType) -> Expres
         value = expression.value
         if value is None:
             return Literal(None, target)
-        if isinstance(value, int) and target in INTEGER_BITS and is_integer(source):
+        if isinstance(value, int) and target in INTEGER_BITS and is_integer(source) and fits(value, target):
             return Literal(value, target)
         if isinstance(value, int) and target == DOUBLE and abs(value) <= 2**53 and is_integer(source):
             return Literal(float(value), DOUBLE)

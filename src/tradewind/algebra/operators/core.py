@@ -22,7 +22,8 @@ Kind = OneOf["inner", "left", "right", "full"]
 class Source(Operator):
     """The rows of a declared stream: from all its origins, or from the named ones only.
 
-    Each origin's mark follows its own rows by `late_by`. Rows are only ever added unless the stream declares `revisions`.
+    Each origin's mark follows its own rows by `late_by`. Rows are only ever added unless the stream declares
+    `revisions`.
     """
 
     stream: str
@@ -201,7 +202,8 @@ class Join(Operator):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Top(Operator):
-    """The `k` first rows of each group in the order of `by` (True: descending); the other columns, ascending, decide ties.
+    """The `k` first rows of each group in the order of `by` (True: descending); the other columns, ascending, decide
+    ties.
 
     NULLs are the smallest values. `rank` names a column for the place, from 1.
     """
@@ -231,7 +233,9 @@ class Top(Operator):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConnectionPoint(Operator):
-    """The input as it is, with its history kept by time or by count for those who come later. Nothing is moved across it."""
+    """The input as it is, with its history kept by time or by count for those who come later. Nothing is moved across
+    it.
+    """
 
     input: Operator
     name: str

@@ -49,7 +49,8 @@ class Distinct(Derived):
 class Sample(Derived):
     """A share of the rows, drawn by a hash: of the columns in `key` (all rows of a key or none), or of the whole row.
 
-    The hash makes the draw repeatable, the same at every site, and the same for a row and for the record that takes it back.
+    The hash makes the draw repeatable, the same at every site, and the same for a row and for the record that takes
+    it back.
     """
 
     input: Operator

@@ -17,7 +17,9 @@ from tradewind.errors import GraphError
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Order(Operator):
-    """The rows in the order of a column, as far as a buffer of `slack` rows can sort them; a row that comes later still is dropped."""
+    """The rows in the order of a column, as far as a buffer of `slack` rows can sort them; a row that comes later
+    still is dropped.
+    """
 
     input: Operator
     by: str
@@ -36,8 +38,9 @@ class Order(Operator):
 class Resample(Operator):
     """Values of a stream at other times: on a grid of `every`, or at the times of the rows of `at`.
 
-    Per group of `keys`, `previous` takes the latest value at or before the time, `linear` draws a line between the neighbours. A grid
-    runs from a group's first row to its last. Neighbours farther apart than `max_gap` are not connected.
+    Per group of `keys`, `previous` takes the latest value at or before the time, `linear` draws a line between the
+    neighbours. A grid runs from a group's first row to its last. Neighbours farther apart than `max_gap` are not
+    connected.
     """
 
     input: Operator
@@ -93,7 +96,9 @@ class Resample(Operator):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WaitFor(Operator):
-    """Each row of the input for which, less than `timeout` later, a row of `signal` satisfies the predicate with it; others are dropped."""
+    """Each row of the input for which, less than `timeout` later, a row of `signal` satisfies the predicate with it;
+    others are dropped.
+    """
 
     input: Operator
     signal: Operator

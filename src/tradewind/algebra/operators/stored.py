@@ -19,7 +19,8 @@ from tradewind.errors import GraphError
 class Read(Operator):
     """Each row with every row that a SELECT on the table gives for it, as the table is at the row's time.
 
-    `:name` in the text stands for the row's column. Without an answer the row is dropped, or kept with NULLs when `keep` is set.
+    `:name` in the text stands for the row's column. Without an answer the row is dropped, or kept with NULLs when
+    `keep` is set.
     """
 
     input: Operator

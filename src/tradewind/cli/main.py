@@ -1,0 +1,72 @@
+"""The `tradewind` command: its sub-commands, and how errors reach the user."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from tradewind.cli.check import check
+from tradewind.cli.demo import demo
+from tradewind.cli.explain import explain
+from tradewind.errors import DeploymentError, InputError, TradewindError
+
+FAILED, BAD_INPUT = 1, 2
+
+app = typer.Typer(
+    name="tradewind",
+    help="Continuous queries over streams that live in many places.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command()(check)
+app.command()(explain)
+app.command()(demo)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tradewind {version('tradewind')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    try:
+        app()
+    except DeploymentError as error:
+        for problem in error.problems:
+            typer.echo(str(problem), err=True)
+        count = len(error.problems)
+        typer.echo(f"{count} problem{'s' if count != 1 else ''}.", err=True)
+        sys.exit(BAD_INPUT)
+    except InputError as error:
+        typer.echo(f"tradewind: {error}", err=True)
+        sys.exit(BAD_INPUT)
+    except TradewindError as error:
+        typer.echo(f"tradewind: {error}", err=True)
+        sys.exit(FAILED)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; Python would complain once more when it closes stdout.
+        sys.stderr.close()
+        sys.exit(FAILED)
+    except OSError as error:
+        typer.echo(f"tradewind: {error.strerror or error}: {error.filename or ''}", err=True)
+        sys.exit(FAILED)
+
+
+if __name__ == "__main__":
+    main()

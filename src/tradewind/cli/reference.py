@@ -1,0 +1,117 @@
+"""Writes the tables of the documentation that the code itself knows: functions, aggregates, operators, rules, packages.
+
+`python -m tradewind.cli.reference` rewrites them in place; with `--check` it only says whether they are up to date.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from tradewind.algebra.aggregates import AGGREGATES, AggregateFunction
+from tradewind.algebra.expressions.functions import ALIASES, FUNCTIONS
+from tradewind.algebra.graph import KINDS
+from tradewind.rewrites.rules import RULES
+
+ROOT = Path(__file__).parents[3]
+_BLOCK = re.compile(r"(<!-- begin: (\w+) -->\n)(.*?)(<!-- end: \2 -->)", re.DOTALL)
+
+
+def functions() -> list[str]:
+    """The scalar functions that an expression may call."""
+    aliases: dict[str, list[str]] = {}
+    for alias, name in ALIASES.items():
+        aliases.setdefault(name, []).append(f"`{alias}`")
+    rows = [
+        (f"`{name}`", ", ".join(aliases.get(name, [])), f.takes, "" if f.strict else "sees NULL")
+        for name, f in FUNCTIONS.items()
+    ]
+    return _table(("function", "also", "takes", "NULL"), rows)
+
+
+def aggregates() -> list[str]:
+    """The built-in aggregates and what they promise."""
+    rows = [(f"`{_usage(f)}`", f.meaning, _promises(f)) for f in AGGREGATES.values()]
+    return _table(("aggregate", "answers", "promises"), rows)
+
+
+def _usage(f: AggregateFunction) -> str:
+    if f.name == "count_distinct":
+        return "count(DISTINCT x)"
+    value = "x" if f.takes_value else "* or x"
+    extras = [p.name if p.default is None else f"{p.name} = {p.default}" for p in f.parameters]
+    return f"{f.name}({', '.join([value, *extras])})"
+
+
+def _promises(f: AggregateFunction) -> str:
+    flags = {"invertible": f.invertible, "idempotent": f.idempotent, "bounded": f.bounded, "by event time": f.ordered}
+    kept = [word for word, holds in flags.items() if holds]
+    if f.exact_twin:
+        kept.append(f"approximates `{f.exact_twin}`")
+    return ", ".join(["mergeable", *kept])
+
+
+def operators() -> list[str]:
+    """Every operator with its meaning in one sentence."""
+    rows = [
+        (f"`{name}`", _first_sentence(kind.__doc__ or ""), "derived" if kind.derived else "core")
+        for name, kind in KINDS.items()
+    ]
+    return _table(("operator", "meaning", ""), rows)
+
+
+def rules() -> list[str]:
+    """The rules in the order in which they are tried."""
+    return _table(("rule", "law", "why it helps"), [(f"`{rule.name}`", rule.law, rule.helps) for rule in RULES])
+
+
+def packages() -> list[str]:
+    """The packages and what goes in and comes out, from their own docstrings."""
+    rows = []
+    for init in sorted((ROOT / "src" / "tradewind").glob("*/__init__.py")):
+        text = ast.get_docstring(ast.parse(init.read_text(encoding="utf-8"))) or ""
+        head, _, rest = text.partition("\n\n")
+        rows.append((f"`{init.parent.name}`", " ".join(head.split()), " ".join(rest.split())))
+    return _table(("package", "what it is", "in, out, does not"), rows)
+
+
+TABLES: dict[str, Callable[[], list[str]]] = {
+    "functions": functions, "aggregates": aggregates, "operators": operators, "rules": rules, "packages": packages,
+}  # fmt: skip
+
+
+def _first_sentence(text: str) -> str:
+    return " ".join(text.strip().split("\n\n")[0].split())
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
+    lines = [head, ("---",) * len(head), *rows]
+    return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+
+
+def renewed(text: str) -> str:
+    """The text with the tables between its markers written anew."""
+    return _BLOCK.sub(lambda m: m[1] + "\n".join(TABLES[m[2]]()) + "\n" + m[4], text)
+
+
+def main(arguments: list[str]) -> int:
+    """Write or check all tables; 1 when a check finds one that is out of date."""
+    stale = []
+    for page in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]):
+        old = page.read_text(encoding="utf-8")
+        new = renewed(old)
+        if new != old:
+            stale.append(page.relative_to(ROOT))
+            if "--check" not in arguments:
+                page.write_text(new, encoding="utf-8")
+    verb = "out of date" if "--check" in arguments else "written"
+    for page in stale:
+        print(f"{page}: {verb}", file=sys.stderr)
+    return 1 if stale and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

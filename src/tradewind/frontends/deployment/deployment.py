@@ -1,0 +1,80 @@
+"""A checked deployment: what was declared, and each query as an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tradewind.algebra.aggregates import UserAggregate
+from tradewind.algebra.graph import Graph
+from tradewind.algebra.operators.base import Operator
+from tradewind.algebra.operators.core import Source
+from tradewind.algebra.tables import Table
+from tradewind.errors import GraphError, unknown
+from tradewind.frontends.catalog import Catalog
+from tradewind.frontends.deployment.model import Deliver, Link, Origin, Site
+from tradewind.frontends.fluent import Stream
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredStream:
+    """A stream: its source operator, what is known of it at each site, and what may be done with its rows."""
+
+    source: Source
+    origins: Mapping[str, Origin]
+    distinct: Mapping[str, int]
+    leave_region: str
+    on_bad: str
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question, where its answer is delivered, and what is wished of it; lengths of time are microseconds."""
+
+    operator: Operator
+    deliver: Deliver
+    fresh_within: int | None = None
+    error: float = 0.0
+    priority: float = 1.0
+    revise_within: int | None = None
+    tentative: bool = True
+    selectivity: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    """Declared selectivities of joins, by the two streams' names in alphabetical order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """All that a deployment file declares, checked; `name` is the file's, and paths in it are relative to its folder."""
+
+    name: str
+    sites: Mapping[str, Site]
+    links: tuple[Link, ...]
+    streams: Mapping[str, DeclaredStream]
+    queries: Mapping[str, Query]
+    catalog: Catalog
+    """What further queries may name: the streams and the boxes of the shared flow."""
+    objective: str = "dollars"
+    metrics: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """The stored tables by name."""
+        return self.catalog.tables
+
+    @property
+    def aggregates(self) -> Mapping[str, UserAggregate]:
+        """The user-defined aggregates by name."""
+        return self.catalog.aggregates
+
+    def stream(self, name: str) -> Stream:
+        """A declared stream, or a box of the shared flow, to ask more of in Python."""
+        return Stream.named(name, self.catalog)
+
+    def graph(self, *names: str) -> Graph:
+        """The named queries, or all, as one graph; what they have in common is there once."""
+        if not self.queries:
+            raise GraphError(f"{self.name} has no queries.", hint="declare one under `queries:`.")
+        for name in names:
+            if name not in self.queries:
+                raise unknown("query", name, self.queries)
+        return Graph(tuple((name, self.queries[name].operator) for name in names or self.queries))

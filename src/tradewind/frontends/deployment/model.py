@@ -1,0 +1,158 @@
+"""The contract of the deployment file: every key that may stand in it, and what its value must be.
+
+    sites:      {ams: {cores: 2, region: eu, spark: "local[2]", usd_per_core_hour: 0.05}}
+    links:      [{between: [ams, hq], mbps: 50, ms: 9, usd_per_gb: 0.02, one_way: false}]
+    streams:    {requests: {schema: "ts TIMESTAMP, …", time: ts, late_by: 10 seconds, at: {ams: {format: parquet, path: data/ams}}}}
+    tables:     {limits: {schema: "card STRING, …", key: [card]}}
+    aggregates: {geo_mean: {over: "x DOUBLE", lift: …, merge: …, finish: …}}
+    boxes:      superboxes: flows with parameters that boxes may use by name (see `flow.superboxes`)
+    flow:       boxes and arrows that all queries share: box name -> box
+    queries:    {top: {sql: "SELECT …", deliver: {site: hq, format: parquet, path: out/top}, fresh_within: 30 seconds}}
+    metrics:    named objectives of the user's own
+    objective:  dollars | bytes | latency | load | the name of a metric
+
+A query says exactly one of three things: `sql:`, a SELECT over streams and over boxes of the top-level `flow:`; `from: box`, the name of such
+a box, of a split's route (`box.route`) or of a stream; or its own `flow:` of boxes, which may read the shared ones and whose last box is
+the result unless `output:` names another.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+
+from tradewind.errors import InputError, closest
+from tradewind.frontends.flow.fields import (
+    Amount, BoxName, Duration, Name, Names, PositiveAmount, PositiveDuration, Share, Strict,
+)  # fmt: skip
+from tradewind.frontends.flow.superboxes import SuperboxKeys
+
+OBJECTIVES = ("dollars", "bytes", "latency", "load")
+_FORMATS = ("parquet", "orc", "json", "csv", "text", "avro", "arrow", "delta", "kafka", "rate", "memory", "console")
+
+
+def _format(text: str) -> str:
+    guess = closest(text, _FORMATS)
+    if guess is not None and guess != text:
+        raise InputError(f"unknown format {text!r}.", hint=f"did you mean {guess!r}?")
+    return text
+
+
+def _pair(value: Any) -> Any:
+    if isinstance(value, list | tuple) and len(value) != 2:
+        raise InputError(f"a link is between two sites, not {len(value)}.", hint="between: [ams, hq].")
+    return value
+
+
+def _option(value: Any) -> Any:
+    if not isinstance(value, str | int | float):
+        raise InputError("an option's value is a text, a number, true or false.")
+    return value
+
+
+Text = Annotated[str, Field(min_length=1, max_length=100_000)]
+Format = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_format)]
+FilePath = Annotated[str, Field(min_length=1, max_length=4_000)]
+Options = dict[str, Annotated[Any, BeforeValidator(_option)]]
+Count = Annotated[int, Field(ge=1, le=10**15)]
+
+
+class Site(Strict):
+    """A place with a Spark."""
+
+    cores: Annotated[int, Field(ge=1, le=10**6)] = 1
+    region: Name | None = None
+    spark: Text | None = None
+    usd_per_core_hour: Amount = 0.0
+
+
+class Link(Strict):
+    """A network path between two sites, in both directions unless it is `one_way` (from the first to the second)."""
+
+    between: Annotated[tuple[str, str], Field(strict=False), BeforeValidator(_pair)]
+    mbps: PositiveAmount
+    ms: Amount = 0.0
+    usd_per_gb: Amount = 0.0
+    one_way: bool = False
+
+
+class Origin(Strict):
+    """A stream's source at one site; with rates only it can be planned but not run."""
+
+    format: Format | None = None
+    path: FilePath | None = None
+    rows_per_second: Amount | None = None
+    row_bytes: PositiveAmount | None = None
+    options: Options = {}
+
+
+class StreamKeys(Strict):
+    """A stream: its columns, its event time and how late rows come, where it arises, and what is known about it."""
+
+    columns: Text = Field(alias="schema")
+    time: Text | None = None
+    late_by: Duration = 0
+    revisions: bool = False
+    at: dict[Name, Origin] = {}
+    distinct: dict[str, Count] = {}
+    leave_region: Literal["aggregated", "never", "free"] = "free"
+    on_bad: Literal["fail", "dead_letter"] = "fail"
+
+
+class TableKeys(Strict):
+    """A stored table."""
+
+    columns: Text = Field(alias="schema")
+    key: Names = ()
+
+
+class AggregateKeys(Strict):
+    """A user-defined aggregate: three expressions over the columns named in `over`, over the states a and b, and over `state`."""
+
+    over: Text
+    lift: Text
+    merge: Text
+    finish: Text
+
+
+class Deliver(Strict):
+    """Where a query's rows go."""
+
+    site: Name
+    format: Format | None = None
+    path: FilePath | None = None
+    options: Options = {}
+
+
+class QueryKeys(Strict):
+    """A question, where its answer goes, and what is wished of it."""
+
+    sql: Text | None = None
+    flow: dict[str, Any] | None = Field(default=None, min_length=1)
+    output: Text | None = None
+    start: Text | None = Field(default=None, alias="from")
+    deliver: Deliver
+    fresh_within: PositiveDuration | None = None
+    error: Share = 0.0
+    priority: PositiveAmount = 1.0
+    revise_within: Duration | None = None
+    tentative: bool = True
+    selectivity: dict[str, Share] = {}
+
+
+class DeploymentFile(Strict):
+    """The whole file. That there are sites and streams at all is checked apart, so that the rest can be checked without them."""
+
+    model_config = ConfigDict(title="Tradewind deployment")
+
+    sites: dict[Name, Site] = {}
+    links: Annotated[tuple[Link, ...], Field(strict=False)] = ()
+    streams: dict[Name, StreamKeys] = {}
+    tables: dict[Name, TableKeys] = {}
+    aggregates: dict[Name, AggregateKeys] = {}
+    boxes: dict[BoxName, SuperboxKeys] = {}
+    flow: dict[str, Any] = {}
+    queries: dict[Name, QueryKeys] = {}
+    metrics: dict[Name, Any] = {}
+    objective: Text = "dollars"

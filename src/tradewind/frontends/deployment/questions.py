@@ -1,0 +1,89 @@
+"""The queries of a file as operators, whether they are asked in SQL, by the name of a box, or in boxes of their own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tradewind.algebra.graph import KINDS
+from tradewind.algebra.operators.base import Operator
+from tradewind.errors import ExpressionError, InputError, unknown
+from tradewind.frontends.catalog import Catalog
+from tradewind.frontends.flow.findings import Finding, Path, finding, likely
+from tradewind.frontends.flow.read import MAX_FINDINGS, FlowReader, Scope
+from tradewind.frontends.sql.query import parse_query
+
+_WAYS = ("sql", "flow", "from")
+
+
+@dataclass(slots=True)
+class Questions:
+    """Reads the queries of one file; `failed` names what is declared but of no use, about which nothing more is said."""
+
+    catalog: Catalog
+    shared: Mapping[str, Operator]
+    reader: FlowReader
+    failed: frozenset[str]
+
+    def read(self, queries: Mapping[str, Any]) -> dict[str, Operator]:
+        """The operators of all queries that are right, read from the file's own data: a wrong wish does not hide wrong SQL."""
+        found: dict[str, Operator] = {}
+        for name, data in queries.items():
+            if isinstance(data, Mapping) and len(self.reader.findings) < MAX_FINDINGS:
+                operator = self._question(("queries", name), data)
+                if operator is not None:
+                    found[name] = operator
+        return found
+
+    def _note(self, one: Finding) -> None:
+        self.reader.note(one)
+
+    def _question(self, path: Path, data: Mapping[str, Any]) -> Operator | None:
+        given = [way for way in _WAYS if way in data]
+        if len(given) != 1:
+            said = " and ".join(given) if given else "none of them"
+            hint = "sql: a SELECT, from: a box of the shared flow, or flow: boxes of its own."
+            self._note(Finding(path, f"a query has exactly one of sql, from and flow; this has {said}.", hint, at_key=True))
+            return None
+        if "output" in data and given != ["flow"]:
+            self._note(Finding((*path, "output"), "'output' goes only with 'flow'.", at_key=True))
+        value = data[given[0]]
+        if given == ["flow"]:
+            return self._flow((*path, "flow"), value, data.get("output")) if isinstance(value, Mapping) and value else None
+        if not isinstance(value, str) or not value:
+            return None
+        return self._sql((*path, "sql"), value) if given == ["sql"] else self._named((*path, "from"), value)
+
+    def _sql(self, path: Path, text: str) -> Operator | None:
+        try:
+            return parse_query(text, self.catalog)
+        except InputError as error:
+            fault = error
+        except RecursionError:
+            fault = ExpressionError("the query is nested too deeply.", hint="name its parts in WITH, or in `flow:`.")
+        words = {word.lower() for word in re.findall(r"[\w.-]+", text)}
+        if not words & {name.lower() for name in self.failed}:
+            one = finding(path, fault, text)
+            part = f"{fault.where}: " if fault.where and one.line is None and fault.where not in KINDS else ""
+            self._note(replace(one, what=part + one.what))
+        return None
+
+    def _named(self, path: Path, name: str) -> Operator | None:
+        found = self.shared.get(name) or self.catalog.stream(name)
+        if found is None and not {name, name.partition(".")[0]} & self.failed:
+            known = likely(name, [*self.catalog.streams, *self.shared])
+            self._note(finding(path, unknown("stream or box", name, list(dict.fromkeys(known)))))
+        return found
+
+    def _flow(self, path: Path, boxes: Mapping[str, Any], output: Any) -> Operator | None:
+        built = self.reader.read(boxes, Scope({**self.catalog.streams, **self.shared}, path, self.failed))
+        result = output if isinstance(output, str) else next(reversed(list(boxes)))
+        if result in built:
+            return built[result]
+        if result.partition(".")[0] not in boxes:
+            self._note(finding((*path[:-1], "output"), unknown("box", result, boxes)))
+        elif any(name.startswith(f"{result}.") for name in built):
+            self._note(Finding((*path, result), f"the result {result!r} is a split.", f"output: {result}.ROUTE.", at_key=True))
+        return None

@@ -1,0 +1,152 @@
+"""The boxes that group rows: aggregate, and the partial, merge and finish that it can be split into."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from tradewind.algebra.aggregates import (
+    AGGREGATE_ALIASES, AGGREGATES, AggregateCall, Parameters, UserAggregate, aggregate_names, parse_aggregate,
+)  # fmt: skip
+from tradewind.algebra.expressions.parse import parse_raw
+from tradewind.algebra.expressions.tree import Call, Column, Expression, Literal
+from tradewind.algebra.operators.aggregation import Aggregate, Finish, Functions, Merge, Partial
+from tradewind.algebra.operators.base import Operator
+from tradewind.algebra.schema import Schema
+from tradewind.errors import ExpressionError, unknown
+from tradewind.frontends import build
+from tradewind.frontends.flow.box import Given, Named, OneIn, at, expression, without_defaults
+from tradewind.frontends.flow.fields import Names, Text
+from tradewind.frontends.flow.window import WindowField, write_window
+
+
+def _keys(value: Any) -> Any:
+    """`ticker`, `[ticker, day]` and `{hour: date_trunc('HOUR', ts)}` all as a mapping."""
+    if isinstance(value, str):
+        return {value: None}
+    return dict.fromkeys(value) if isinstance(value, list | tuple) and all(isinstance(v, str) for v in value) else value
+
+
+class AggregateBox(OneIn):
+    """One row per group of `by` and window, with the answers of `functions`: `{hits: count(*), p95: "approx_percentile(ms, 0.95)"}`.
+
+    `by` is a column, a list of columns, or a mapping of names to expressions.
+    """
+
+    by: Annotated[dict[str, Text | None], BeforeValidator(_keys)] = {}
+    functions: dict[str, Text] = {}
+    window: WindowField | None = None
+
+    def build(self, given: Given) -> Operator:
+        """An aggregate, over a map where a key is computed."""
+        node = given.nodes[self.input]
+        keys = [self._key(name, text, node.schema) for name, text in self.by.items()]
+        window = self.window.build(node.schema) if self.window else None
+        return build.group(node, keys, _functions(self.functions, node.schema, given), window)
+
+    @staticmethod
+    def _key(name: str, text: str | None, schema: Schema) -> tuple[str, Expression]:
+        if text is not None:
+            return name, expression(text, schema, "by", name)
+        with at("by"):
+            return schema.find(name), Column(schema.find(name))
+
+    @classmethod
+    def written(cls, node: Aggregate | Partial, named: Named) -> dict[str, Any]:
+        """Calls as texts."""
+        functions = {name: str(call) for name, call in node.functions}
+        window = write_window(node.window, node.input.schema)
+        return {"in": named(node.input), **without_defaults(by=list(node.keys), functions=functions, window=window)}
+
+
+def _functions(texts: dict[str, str], schema: Schema, given: Given) -> Functions:
+    found = []
+    for name, text in texts.items():
+        with at("functions", name):
+            found.append((name, parse_aggregate(text, schema, given.users)))
+    return tuple(found)
+
+
+class PartialBox(AggregateBox):
+    """As an aggregate, up to the states that can be merged; keys are plain columns."""
+
+    by: Names = ()  # type: ignore[assignment]
+
+    def build(self, given: Given) -> Operator:
+        """A partial aggregate."""
+        node = given.nodes[self.input]
+        window = self.window.build(node.schema) if self.window else None
+        with at("by"):
+            keys = tuple(node.schema.find(name) for name in self.by)
+        return Partial(node, keys, _functions(self.functions, node.schema, given), window)
+
+
+class MergeBox(OneIn):
+    """One state per group out of many; `functions` name the aggregates with their constants only: `{p95: approx_percentile(0.95)}`."""
+
+    by: Names = ()
+    functions: dict[str, Text] = {}
+
+    def build(self, given: Given) -> Operator:
+        """A merge."""
+        node = given.nodes[self.input]
+        with at("by"):
+            keys = tuple(node.schema.find(name) for name in self.by)
+        return Merge(node, keys, _detached(self.functions, given.users))
+
+    @classmethod
+    def written(cls, node: Merge, named: Named) -> dict[str, Any]:
+        """Calls without what was lifted."""
+        return {"in": named(node.input), **without_defaults(by=list(node.keys), functions=_write_detached(node.functions))}
+
+
+class FinishBox(OneIn):
+    """Each state turned into its answer; `functions` as in a merge."""
+
+    functions: dict[str, Text] = {}
+
+    def build(self, given: Given) -> Operator:
+        """A finish."""
+        return Finish(given.nodes[self.input], _detached(self.functions, given.users))
+
+    @classmethod
+    def written(cls, node: Finish, named: Named) -> dict[str, Any]:
+        """Calls without what was lifted."""
+        return {"in": named(node.input), **without_defaults(functions=_write_detached(node.functions))}
+
+
+def _detached(texts: dict[str, str], users: dict[str, UserAggregate]) -> Functions:
+    found = []
+    for name, text in texts.items():
+        with at("functions", name):
+            found.append((name, _detached_call(text, users)))
+    return tuple(found)
+
+
+def _detached_call(text: str, users: dict[str, UserAggregate]) -> AggregateCall:
+    raw = parse_raw(text, aggregate_names(users))
+    called, constants = (raw.name, ()) if isinstance(raw, Column) else (getattr(raw, "function", text), ())
+    if isinstance(raw, Call):
+        constants = raw.arguments  # type: ignore[assignment]
+    name = AGGREGATE_ALIASES.get(called.lower(), called)
+    if name in users:
+        return AggregateCall(name, (), (), users[name])
+    if name not in AGGREGATES:
+        raise unknown("aggregate", name, AGGREGATES)
+    return AggregateCall(name, (), _constants(name, constants))
+
+
+def _constants(name: str, given: tuple[Expression, ...]) -> Parameters:
+    wanted = AGGREGATES[name].parameters
+    values = [part.value for part in given if isinstance(part, Literal)]
+    if len(values) != len(given) or len(values) > len(wanted) or not all(isinstance(v, int | float) for v in values):
+        listed = ", ".join(p.name for p in wanted) or "no constants"
+        raise ExpressionError(f"{name} takes {listed} here.", hint="what it was applied to is behind it already.")
+    filled = [*values, *(p.default for p in wanted[len(values) :])]
+    return tuple(int(v) if p.whole else float(v) for p, v in zip(wanted, filled, strict=True) if v is not None)
+
+
+def _write_detached(functions: Functions) -> dict[str, str]:
+    # An aggregate without arguments prints `count(*)`; here the bare name says what is meant.
+    return {name: str(call) if call.parameters else call.function for name, call in functions}

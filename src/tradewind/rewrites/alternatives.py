@@ -1,0 +1,49 @@
+"""Other graphs for the same answers that are better only for some rates and sites: for a planner to weigh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tradewind.algebra.drawing.labels import label
+from tradewind.algebra.graph import Graph
+from tradewind.algebra.operators.base import Operator
+from tradewind.errors import RuleError
+from tradewind.rewrites.delay_filter_past_join import delay_filter_past_join
+from tradewind.rewrites.invariants import broken
+from tradewind.rewrites.rule import Context, Rule
+from tradewind.rewrites.split_single_aggregate import split_single_aggregate
+
+OFFERED: tuple[Rule, ...] = (delay_filter_past_join, split_single_aggregate)
+"""The rules that are never applied blindly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One graph that a planner may take instead: the rule that gives it, where it was applied, and when it helps."""
+
+    name: str
+    graph: Graph
+    place: str
+    reason: str
+
+
+def alternatives(graph: Graph, rules: tuple[Rule, ...] = OFFERED) -> Iterator[Alternative]:
+    """Each graph that one application of one rule, at one node, gives."""
+    context = Context(graph)
+    for rule in rules:
+        for node in graph:
+            new = rule.on_node(node, context) if rule.on_node else None
+            if new is None or new == node:
+                continue
+            problem = broken(node.schema, new.schema)
+            if problem is not None:
+                raise RuleError(f"{label(node)}: {problem}", where=f"rule {rule.name}")
+            yield Alternative(rule.name, _exchanged(graph, node, new), label(node), rule.helps)
+
+
+def _exchanged(graph: Graph, old: Operator, new: Operator) -> Graph:
+    done: dict[Operator, Operator] = {}
+    for node in graph:
+        done[node] = new if node == old else node.with_inputs(tuple(done[child] for child in node.inputs))
+    return Graph(tuple((name, done[node]) for name, node in graph.results))

@@ -1,0 +1,109 @@
+"""What the commands print, and with which exit codes."""
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TRADEWIND = Path(sys.executable).with_name("tradewind")
+EXAMPLES = sorted(ROOT.glob("examples/*.yaml"))
+
+
+def tradewind(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [TRADEWIND, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+
+
+def test_there_are_at_least_eight_examples() -> None:
+    assert len(EXAMPLES) >= 8
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_check_and_explain_with_a_picture(path: Path, tmp_path: Path) -> None:
+    checked = tradewind("check", path)
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert "no problems" in checked.stdout
+    picture = tmp_path / "graph.svg"
+    explained = tradewind("explain", path, "--svg", picture)
+    assert explained.returncode == 0, explained.stderr
+    assert "As written" in explained.stdout
+    assert "Rules that fired" in explained.stdout
+    assert ET.parse(picture).getroot().tag.endswith("svg")
+
+
+def test_check_names_all_problems_and_exits_with_2(tmp_path: Path) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text(
+        "sites: {a: {cores: 1}}\n"
+        "streams:\n"
+        "  s: {schema: ts TIMESTMP, time: ts, at: {b: {rows_per_second: 1}}}\n"
+        "queries:\n"
+        "  q: {sql: SELECT reflect('java.lang.System', 'exit') FROM s, deliver: {site: a}}\n"
+        "objectiv: dollars\n",
+        encoding="utf-8",
+    )
+    done = tradewind("check", file)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    for said in ("TIMESTMP", "unknown site 'b'", "objectiv", f"{file}:3:"):
+        assert said in done.stderr
+    data = json.loads(tradewind("check", file, "--json").stdout)
+    assert data["ok"] is False
+    assert len(data["problems"]) >= 3
+    assert all(problem["line"] > 0 for problem in data["problems"])
+
+
+@pytest.mark.parametrize(
+    "arguments", [("check", "nowhere.yaml"), ("explain", "."), ("explain", "examples/cdn.yaml", "top_domain")]
+)
+def test_bad_input_is_told_plainly(arguments: tuple) -> None:
+    done = tradewind(*arguments)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert done.stderr.strip()
+
+
+def test_a_mistyped_query_is_guessed() -> None:
+    assert "did you mean 'top_domains'" in tradewind("explain", "examples/cdn.yaml", "top_domain").stderr
+
+
+def test_explain_as_json_holds_graphs_and_rules() -> None:
+    data = json.loads(tradewind("explain", "examples/cdn.yaml", "--json").stdout)
+    assert set(data) == {"queries", "written", "rewritten", "rules"}
+    assert {"rule", "before", "after", "reason"} == set(data["rules"][0])
+    assert "top_domains" in data["queries"]
+
+
+def test_explain_as_written_applies_no_rules() -> None:
+    shown = tradewind("explain", "examples/cdn.yaml", "top_domains", "--as-written").stdout
+    assert "Rules that fired" not in shown
+
+
+def test_a_picture_that_cannot_be_written_fails_with_1() -> None:
+    done = tradewind("explain", "examples/cdn.yaml", "--svg", "/nowhere/at/all.svg")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_the_demo_computes_its_claims() -> None:
+    done = tradewind("demo", "--rows", "300", "--seed", "7")
+    assert done.returncode == 0, done.stderr
+    assert "equal to the query as written: yes" in done.stdout
+    assert "equal to counting all requests by hand: yes" in done.stdout
+
+
+def test_unknown_demos_are_bad_input() -> None:
+    done = tradewind("demo", "cnd")
+    assert done.returncode == 2
+    assert "did you mean 'cdn'" in done.stderr
+
+
+def test_help_names_the_commands() -> None:
+    shown = tradewind("--help").stdout
+    for command in ("check", "explain", "demo"):
+        assert command in shown
