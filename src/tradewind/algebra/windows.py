@@ -30,6 +30,11 @@ class TimeWindow:
 
     aligned = True
 
+    def __post_init__(self) -> None:
+        # Moved by a whole step, windows are where they were: one way to say one thing.
+        if self.step > 0:
+            object.__setattr__(self, "offset", self.offset % self.step)
+
     def check(self, schema: Schema) -> None:
         """Refuse lengths that make no sense and columns that are not event time."""
         if self.size <= 0 or self.step <= 0:

@@ -21,8 +21,11 @@ from tradewind.cli.rows import show
 from tradewind.errors import TradewindError, unknown
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.frontends.deployment.file import deployment
-from tradewind.interpreter.run import Batch, Run
+from tradewind.interpreter.run import Run
 from tradewind.rewrites.engine import rewrite
+
+Log = dict[str, dict[str, list[tuple[Any, ...]]]]
+"""Requests by stream and site."""
 
 _QUERY = "top_domains"
 _STREAM = "requests"
@@ -61,12 +64,12 @@ def _cdn(rows: int, seed: int) -> None:
     _answer(console, written, done.graph, data)
 
 
-def _log(found: Deployment, rows: int, seed: int) -> Batch:
+def _log(found: Deployment, rows: int, seed: int) -> Log:
     stream = found.streams[_STREAM]
     return {_STREAM: {site: requests(site, rows, stream.source.schema, seed) for site in stream.origins}}
 
 
-def _answer(console: Console, written: Graph, rewritten: Graph, data: Batch) -> None:
+def _answer(console: Console, written: Graph, rewritten: Graph, data: Log) -> None:
     total = sum(len(rows) for rows in data[_STREAM].values())
     console.print(
         f"{total:,} generated requests at {', '.join(data[_STREAM])}, in ten batches each, a little out of order"
@@ -97,7 +100,7 @@ def _answer(console: Console, written: Graph, rewritten: Graph, data: Batch) -> 
     console.print(f"answered twice by the interpreter, which is slow on purpose, in {seconds:.1f} s", style="dim")
 
 
-def _in_batches(data: Batch, parts: int) -> list[Batch]:
+def _in_batches(data: Log, parts: int) -> list[Log]:
     """The rows of all sites cut into so many batches, side by side."""
     longest = max(len(rows) for rows in data[_STREAM].values())
     size = -(-longest // parts)
@@ -106,7 +109,7 @@ def _in_batches(data: Batch, parts: int) -> list[Batch]:
     ]
 
 
-def _by_hand(data: Batch, written: Graph) -> Counter[tuple[Any, ...]]:
+def _by_hand(data: Log, written: Graph) -> Counter[tuple[Any, ...]]:
     """The same answer by a few lines that know nothing of operators: count, sort, cut."""
     schema = written.sources()[_STREAM].schema
     ts, domain, status = (schema.index(name) for name in ("ts", "domain", "status"))

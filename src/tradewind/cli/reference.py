@@ -14,6 +14,7 @@ from pathlib import Path
 from tradewind.algebra.aggregates import AGGREGATES, AggregateFunction
 from tradewind.algebra.expressions.functions import ALIASES, FUNCTIONS
 from tradewind.algebra.graph import KINDS
+from tradewind.frontends.flow.kinds import BOXES
 from tradewind.rewrites.rules import RULES
 
 ROOT = Path(__file__).parents[3]
@@ -63,6 +64,15 @@ def operators() -> list[str]:
     return _table(("operator", "meaning", ""), rows)
 
 
+def boxes() -> list[str]:
+    """The kinds of boxes in a flow, and the keys each takes."""
+    rows = []
+    for name, box in BOXES.items():
+        keys = [field.alias or key for key, field in box.model_fields.items() if key != "box"]
+        rows.append((f"`{name}`", ", ".join(f"`{key}`" for key in keys), _first_sentence(box.__doc__ or "")))
+    return _table(("box", "keys", "gives"), rows)
+
+
 def rules() -> list[str]:
     """The rules in the order in which they are tried."""
     return _table(("rule", "law", "why it helps"), [(f"`{rule.name}`", rule.law, rule.helps) for rule in RULES])
@@ -79,7 +89,8 @@ def packages() -> list[str]:
 
 
 TABLES: dict[str, Callable[[], list[str]]] = {
-    "functions": functions, "aggregates": aggregates, "operators": operators, "rules": rules, "packages": packages,
+    "functions": functions, "aggregates": aggregates, "operators": operators, "boxes": boxes, "rules": rules,
+    "packages": packages,
 }  # fmt: skip
 
 

@@ -37,7 +37,7 @@ class SourceBox(Box):
         if not isinstance(node, Source):
             raise Misplaced(("stream",), GraphError(f"{self.stream!r} is not a declared stream."))
         for number, origin in enumerate(self.origins):
-            if origin not in node.origins:
+            if node.origins and origin not in node.origins:
                 raise Misplaced(("origins", number), unknown(f"site of {self.stream}", origin, node.origins))
         return replace(node, origins=self.origins)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from tradewind.algebra.graph import Graph
@@ -16,40 +17,47 @@ from tradewind.frontends.flow.kinds import BOXES, WRITTEN_AS
 from tradewind.frontends.flow.ordered import route_name
 
 
-def write_flow(graph: Graph) -> dict[str, Any]:
+def write_flow(graph: Graph, catalog: Catalog | None = None) -> dict[str, Any]:
     """The graph as the `flow` and `queries` of a deployment file: each box once, and which box each result is read from.
 
-    A stream is named, not written out: `catalog_of` gives the catalog in which the boxes can be read back.
+    A stream is named, not written out: the boxes can be read back in the given catalog, or without one in `catalog_of(graph)`.
     """
-    writer = _Writer(graph)
+    writer = _Writer(graph, catalog if catalog is not None else catalog_of(graph))
     for node in graph:
         writer.write(node)
     return {"flow": writer.boxes, "queries": {name: {"from": writer.named(node)} for name, node in graph.results}}
 
 
 def catalog_of(graph: Graph) -> Catalog:
-    """What a graph names: its streams, tables and user-defined aggregates."""
+    """What a graph names: its streams from all origins that it reads, its tables and its user-defined aggregates."""
+    streams: dict[str, Source] = {}
+    for node in graph:
+        if isinstance(node, Source):
+            known = streams.get(node.stream, node)
+            everywhere = not (known.origins and node.origins)
+            origins = () if everywhere else tuple(dict.fromkeys(known.origins + node.origins))
+            streams[node.stream] = replace(node, origins=origins)
     tables = {node.table.name: node.table for node in graph if hasattr(node, "table")}
     calls = [call for node in graph for _, call in getattr(node, "functions", ())]
-    return Catalog(dict(graph.sources()), tables, {call.user.name: call.user for call in calls if call.user is not None})
+    return Catalog(streams, tables, {call.user.name: call.user for call in calls if call.user is not None})
 
 
 class _Writer:
     """The boxes written so far, and the name under which each operator can be read."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, catalog: Catalog) -> None:
         self.boxes: dict[str, dict[str, Any]] = {}
         self.names: dict[Operator, str] = {}
-        self.sources = graph.sources()
+        self.streams = catalog.streams
         self.splits: dict[Operator, str] = {}
-        self.taken = {stream.lower() for stream in self.sources}
+        self.taken = {stream.lower() for stream in self.streams}
         self.wanted = {node: name for name, node in reversed(graph.results) if self._usable(name)}
 
     def named(self, node: Operator) -> str:
         return self.names[node]
 
     def write(self, node: Operator) -> None:
-        if isinstance(node, Source) and self.sources[node.stream] == node:
+        if isinstance(node, Source) and self.streams.get(node.stream) == node:
             self.names[node] = node.stream
             return
         if isinstance(node, Split):
