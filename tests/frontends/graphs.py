@@ -17,21 +17,37 @@ from tradewind.algebra.schema import parse_schema
 from tradewind.algebra.tables import Table
 from tradewind.algebra.windows import CountedWindow, SessionWindow, TimeWindow, ValueWindow
 
-A = Source("a", parse_schema("ts TIMESTAMP, k STRING, x INT, y DOUBLE, `odd name` STRING, d DATE", "ts"), 7, ("ams", "hq"))
+A = Source(
+    "a", parse_schema("ts TIMESTAMP, k STRING, x INT, y DOUBLE, `odd name` STRING, d DATE", "ts"), 7, ("ams", "hq")
+)
 B = Source("b", parse_schema("at TIMESTAMP, key STRING, z INT", "at"), origins=("hq",), revisions=True)
 SEEN = Table("seen", parse_schema("k STRING, n BIGINT"), ("k",))
 SPAN = user_aggregate("span", over="v DOUBLE", lift="v", merge="greatest(a, b)", finish="state")
 CONDITIONS = ("x > 3", "y < 0.5 OR k IS NULL", "k IN ('a', 'it\\'s', 'else')", "TRUE", "NOT `odd name` LIKE '%x\\\\%'")
 WINDOWS = (
-    None, TimeWindow("ts", 60_000_000, 60_000_000), TimeWindow("ts", 90_000_001, 1_500, 7), SessionWindow("ts", 1),
-    CountedWindow("ts", 3, 1), CountedWindow("x", 5, 5, None, 0), CountedWindow("ts", 2, 1, 5_000_000, 3),
-    ValueWindow("x", 10, 5), ValueWindow("y", 2.5, 2.5, 1_000), ValueWindow("ts", 3_600_000_000, 60_000_000),
+    None,
+    TimeWindow("ts", 60_000_000, 60_000_000),
+    TimeWindow("ts", 90_000_001, 1_500, 7),
+    SessionWindow("ts", 1),
+    CountedWindow("ts", 3, 1),
+    CountedWindow("x", 5, 5, None, 0),
+    CountedWindow("ts", 2, 1, 5_000_000, 3),
+    ValueWindow("x", 10, 5),
+    ValueWindow("y", 2.5, 2.5, 1_000),
+    ValueWindow("ts", 3_600_000_000, 60_000_000),
     ValueWindow("d", 7, 1),
-)  # fmt: skip
+)
 CALLS = (
-    "count(*)", "sum(x)", "count(DISTINCT k)", "approx_percentile(y, 0.95)", "span(y)", "last(k)", "approx_top_k(k, 5, 100)",
-    "count_if(x > 1)", "percentile(x, 1)",
-)  # fmt: skip
+    "count(*)",
+    "sum(x)",
+    "count(DISTINCT k)",
+    "approx_percentile(y, 0.95)",
+    "span(y)",
+    "last(k)",
+    "approx_top_k(k, 5, 100)",
+    "count_if(x > 1)",
+    "percentile(x, 1)",
+)
 
 
 def condition(text, node):
@@ -53,12 +69,14 @@ def wide(draw):
 
 
 def _split(draw, node):
-    predicates = tuple(condition(text, node) for text in draw(st.lists(st.sampled_from(CONDITIONS), min_size=1, max_size=3)))
+    predicates = tuple(
+        condition(text, node) for text in draw(st.lists(st.sampled_from(CONDITIONS), min_size=1, max_size=3))
+    )
     return Split(node, predicates, draw(st.integers(0, len(predicates))))
 
 
 def _mapped(draw, node):
-    columns = [(name, Column(name)) for name in node.schema.names]
+    columns: list = [(name, Column(name)) for name in node.schema.names]
     number = draw(st.integers(0, 2))
     if number:
         columns[2] = ("x", parse_expression(("x + 1", "CAST(y AS INT)")[number - 1], node.schema))
@@ -71,8 +89,12 @@ STEPS = (
     _split,
     lambda draw, node: Union((node, draw(st.sampled_from((A, node))))),
     lambda draw, node: Order(node, draw(st.sampled_from(("ts", "odd name"))), draw(st.integers(0, 3))),
-    lambda draw, node: Sample(node, draw(st.sampled_from((0.0, 0.25, 1.0))), draw(st.sampled_from(((), ("k", "x")))), 1),
-    lambda draw, node: ConnectionPoint(node, "the point", draw(st.sampled_from((None, 5))), draw(st.sampled_from((None, 9)))),
+    lambda draw, node: Sample(
+        node, draw(st.sampled_from((0.0, 0.25, 1.0))), draw(st.sampled_from(((), ("k", "x")))), 1
+    ),
+    lambda draw, node: ConnectionPoint(
+        node, "the point", draw(st.sampled_from((None, 5))), draw(st.sampled_from((None, 9)))
+    ),
     lambda draw, node: WaitFor(
         node, B, parse_condition("k = key AND x < z", pair_schema(node.schema, B.schema)), draw(st.integers(1, 10**9))
     ),
@@ -81,7 +103,7 @@ STEPS = (
     ),
     lambda draw, node: Superbox(Filter(node, condition("x > 3", node)), (node,), "big", (("at_least", "3"),)),
     lambda draw, node: Distinct(node),
-)  # fmt: skip
+)
 
 
 def _pieces(draw, node):
@@ -100,26 +122,35 @@ def _joined(draw, node):
 
 ENDS = (
     lambda draw, node: Aggregate(
-        node, draw(st.sampled_from(((), ("k",), ("odd name", "x")))), functions(draw, node), draw(st.sampled_from(WINDOWS))
+        node,
+        draw(st.sampled_from(((), ("k",), ("odd name", "x")))),
+        functions(draw, node),
+        draw(st.sampled_from(WINDOWS)),
     ),
     _pieces,
     _joined,
     lambda draw, node: Top(
         node, draw(st.integers(1, 9)), (("y", True), ("odd name", False)), draw(st.sampled_from(((), ("k",)))), "place"
     ),
-    lambda draw, node: Resample(node, ("k",), ("y", "x"), draw(st.sampled_from(("previous", "linear"))), 1_000, None, 5_000),
+    lambda draw, node: Resample(
+        node, ("k",), ("y", "x"), draw(st.sampled_from(("previous", "linear"))), 1_000, None, 5_000
+    ),
     lambda draw, node: Resample(B, (), ("z",), "previous", None, node),
     lambda draw, node: Read(node, SEEN, "SELECT n FROM seen WHERE k = :k", draw(st.booleans())),
     lambda draw, node: replace(A, origins=("hq",)),
     lambda draw, node: node,
-)  # fmt: skip
+)
 
 
 @st.composite
 def graphs(draw):
     """Graphs of one to four results that share parts."""
     trunks = draw(st.lists(wide(), min_size=1, max_size=2))
-    names = draw(st.lists(st.sampled_from(("a", "B", "top", "filter_1", "a.b", "größe", "x-y")), min_size=1, max_size=4, unique=True))
+    names = draw(
+        st.lists(
+            st.sampled_from(("a", "B", "top", "filter_1", "a.b", "größe", "x-y")), min_size=1, max_size=4, unique=True
+        )
+    )
     results = []
     for name in names:
         trunk = draw(st.sampled_from(trunks))

@@ -60,7 +60,11 @@ GENERATED = {
     "deep_block_nesting": (b"".join(b" " * n + b"a:\n" for n in range(500)), "nested more than 40 deep", 42),
     "endless_dashes": (b"- " * 100_000, "nested more than 40 deep", 1),
     "too_many_values": (b"-\n" * 1_000_000, "more than 100000 values", 100_000),
-    "too_many_sites": (b"sites:\n" + b"".join(b"  s%d: {}\n" % n for n in range(200_000)), "more than 100000 values", None),
+    "too_many_sites": (
+        b"sites:\n" + b"".join(b"  s%d: {}\n" % n for n in range(200_000)),
+        "more than 100000 values",
+        None,
+    ),
     "unclosed_quote": (b'sites: "' + b"a" * 1_000_000, "not YAML", 1),
     "long_key": (b"a" * 5_000 + b": 1\n", "not YAML", 1),
     "question_marks": (b"? " * 100_000, "nested more than 40 deep", 1),

@@ -5,7 +5,7 @@ import yaml
 from hypothesis import given, settings
 
 from tests.algebra.every import every_kind
-from tests.frontends.graphs import A, B, SEEN, SPAN, graphs
+from tests.frontends.graphs import SEEN, SPAN, A, B, graphs
 from tradewind.algebra.graph import KINDS, Graph
 from tradewind.algebra.operators.core import Map, Source, Top, Union
 from tradewind.algebra.operators.derived import Split, Superbox
@@ -148,7 +148,9 @@ both: {box: union, in: [s.big, s.rest]}
 
 
 def test_keys_may_be_computed():
-    node = built("h: {box: aggregate, in: a, by: {hour: \"date_trunc('HOUR', ts)\", k: k}, functions: {n: count(*)}}")["h"]
+    node = built("h: {box: aggregate, in: a, by: {hour: \"date_trunc('HOUR', ts)\", k: k}, functions: {n: count(*)}}")[
+        "h"
+    ]
     assert node.schema.names == ("hour", "k", "n")
 
 
@@ -158,7 +160,12 @@ def test_a_source_may_be_narrowed_to_some_sites():
     assert node.origins == ("hq",)
 
 
-BIG = {"big": {"parameters": {"at_least": None, "column": "x"}, "flow": {"f": {"box": "filter", "in": "input", "where": "${column} >= ${at_least}"}}}}
+BIG = {
+    "big": {
+        "parameters": {"at_least": None, "column": "x"},
+        "flow": {"f": {"box": "filter", "in": "input", "where": "${column} >= ${at_least}"}},
+    }
+}
 
 
 def test_a_superbox_is_its_body_with_the_parameters_filled_in():
@@ -177,7 +184,10 @@ def test_superboxes_may_use_superboxes_and_several_inputs():
     boxes = BIG | {
         "both": {
             "inputs": ["left", "right"],
-            "flow": {"l": {"box": "big", "in": "left", "with": {"at_least": 1}}, "u": {"box": "union", "in": ["l", "right"]}},
+            "flow": {
+                "l": {"box": "big", "in": "left", "with": {"at_least": 1}},
+                "u": {"box": "union", "in": ["l", "right"]},
+            },
         }
     }
     node = built("n: {box: both, in: [a, a]}", boxes)["n"]

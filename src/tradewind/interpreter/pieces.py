@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Iterable
 
 from tradewind.algebra.graph import Graph
-from tradewind.algebra.operators.base import Operator
+from tradewind.algebra.operators.base import Operator, walk
 from tradewind.algebra.operators.core import Source
+from tradewind.algebra.operators.stored import Read, Update
 from tradewind.interpreter.rows import Delta, Values
 from tradewind.interpreter.run import Batch, Run, Weighted
 
@@ -31,7 +32,7 @@ def answer_in_pieces(
     done: dict[Operator, Operator] = {}
     for node in graph:
         done[node] = node.with_inputs(tuple(done[child] for child in node.inputs))
-        if node in wanted and not isinstance(node, Source):
+        if node in wanted and not isinstance(node, Source) and not _uses_table(node):
             name = f"{_CHANNEL} {len(channels)}"
             sent = _sent(done[node], {**data, **channels}, mix)
             channels[name] = {_CHANNEL: [Weighted(row.values, weight) for row, weight in sent]}
@@ -39,6 +40,11 @@ def answer_in_pieces(
     rest = Graph(tuple((name, done[node]) for name, node in graph.results))
     run = _run(rest, {**data, **channels}, mix)
     return {name: run.answer(name) for name in graph.names}
+
+
+def _uses_table(node: Operator) -> bool:
+    """Whether a read or an update is at or below the node: a table is in one place, and so must be all who use it."""
+    return any(isinstance(one, Read | Update) for one in walk(node))
 
 
 def _sent(node: Operator, data: Batch, mix: random.Random) -> list[Delta]:

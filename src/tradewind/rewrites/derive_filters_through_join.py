@@ -1,6 +1,7 @@
 """A condition on one side's key holds for the other side's key too.
 
-A bound on one side of a band, moved by the band's width, holds for its other side. Rows of the other side that fail it have no match, so they may go unless that side's rows are kept without one.
+A bound on one side of a band, moved by the band's width, holds for its other side. Rows of the other side that fail it
+have no match, so they may go unless that side's rows are kept without one.
 
 >>> from tradewind.algebra.expressions.typing import parse_condition
 >>> from tradewind.algebra.operators.core import Filter, Join, Source

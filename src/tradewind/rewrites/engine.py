@@ -48,83 +48,90 @@ def rewrite(graph: Graph, rules: Sequence[Rule] = RULES, observer: Observer | No
 
     `observer` is called with the rule and the graph after each rule that changed something.
     """
-    trace: list[Fired] = []
-    graph = _settled(graph, [rule for rule in rules if not rule.last], trace, observer)
+    work = _Work(graph, observer)
+    work.settle([rule for rule in rules if not rule.last])
     for rule in rules:
         if rule.last:
-            graph = _applied(rule, graph, trace, observer)
-    return Rewritten(graph, tuple(trace))
+            work.apply(rule)
+    return Rewritten(work.graph, tuple(work.trace))
 
 
-def _settled(graph: Graph, rules: Sequence[Rule], trace: list[Fired], observer: Observer | None) -> Graph:
-    seen = {_signature(graph)}
-    fired: list[Rule] = []
-    for _ in range(MAX_PASSES):
-        before = graph
-        fired = []
-        for rule in rules:
-            start = len(trace)
-            graph = _exhausted(rule, graph, trace, observer)
-            if len(trace) > start:
-                fired.append(rule)
-        if graph == before:
-            return graph
-        if _signature(graph) in seen:
-            raise RuleError(f"the rules undo one another: {names(fired)}.", hint="one of them must not fire twice.")
-        seen.add(_signature(graph))
-    raise RuleError(f"the rules do not come to rest: {names(fired)} still fire.")
+class _Work:
+    """A graph on its way, and what has been done to it."""
 
+    def __init__(self, graph: Graph, observer: Observer | None) -> None:
+        self.trace: list[Fired] = []
+        self.observer = observer
+        self._take(graph)
 
-def _exhausted(rule: Rule, graph: Graph, trace: list[Fired], observer: Observer | None) -> Graph:
-    """The graph on which this one rule fires no more."""
-    for _ in range(MAX_PASSES + 2 * len(tuple(graph))):
-        after = _applied(rule, graph, trace, observer)
-        if after == graph:
-            return graph
-        graph = after
-    raise RuleError("it does not come to rest: it fires on what it made.", where=f"rule {rule.name}")
+    def _take(self, graph: Graph) -> None:
+        self.graph = graph
+        self.nodes = tuple(graph)
+        self.context = Context(graph)
 
+    def settle(self, rules: Sequence[Rule]) -> None:
+        """Apply the rules until none fires."""
+        seen = {self._signature()}
+        fired: list[Rule] = []
+        for _ in range(MAX_PASSES):
+            fired = [rule for rule in rules if self._exhaust(rule)]
+            if not fired:
+                return
+            if self._signature() in seen:
+                raise RuleError(f"the rules undo one another: {names(fired)}.", hint="one of them must not fire twice.")
+            seen.add(self._signature())
+        raise RuleError(f"the rules do not come to rest: {names(fired)} still fire.")
 
-def _signature(graph: Graph) -> tuple[str, ...]:
-    return tuple(node.fingerprint for _, node in graph.results)
+    def _signature(self) -> tuple[str, ...]:
+        return tuple(node.fingerprint for _, node in self.graph.results)
 
+    def _exhaust(self, rule: Rule) -> bool:
+        """Apply one rule until it fires no more; whether it did at all."""
+        for turn in range(MAX_PASSES + 2 * len(self.nodes)):
+            if not self.apply(rule):
+                return turn > 0
+        raise RuleError("it does not come to rest: it fires on what it made.", where=f"rule {rule.name}")
 
-def _applied(rule: Rule, graph: Graph, trace: list[Fired], observer: Observer | None) -> Graph:
-    try:
-        after = _on_nodes(rule, graph, trace) if rule.on_node else _on_graph(rule, graph, trace)
-    except InputError as error:
-        raise RuleError(f"it builds a wrong graph: {error}", where=f"rule {rule.name}") from error
-    for (name, old), (other, new) in zip(graph.results, after.results, strict=True):
-        if name != other:
-            raise RuleError(f"result {name!r} has become {other!r}.", where=f"rule {rule.name}")
-        _check(rule, old.schema, new.schema, f"result {name!r}")
-    if observer is not None and after != graph:
-        observer(rule, after)
-    return after
+    def apply(self, rule: Rule) -> bool:
+        """Ask the rule once for every node, or once for the graph; whether something changed."""
+        before = self.graph
+        try:
+            after = self._on_nodes(rule) if rule.on_node else self._on_graph(rule)
+        except InputError as error:
+            raise RuleError(f"it builds a wrong graph: {error}", where=f"rule {rule.name}") from error
+        if after is None or after == before:
+            return False
+        if after.names != before.names:
+            raise RuleError(f"the results {before.names} have become {after.names}.", where=f"rule {rule.name}")
+        for (name, old), (_, new) in zip(before.results, after.results, strict=True):
+            _check(rule, old.schema, new.schema, f"result {name!r}")
+        self._take(after)
+        if self.observer is not None:
+            self.observer(rule, after)
+        return True
 
+    def _on_nodes(self, rule: Rule) -> Graph | None:
+        done: dict[Operator, Operator] = {}
+        start = len(self.trace)
+        for node in self.nodes:
+            found = node.with_inputs(tuple([done[child] for child in node.inputs]))
+            self.context.carry(node, found)
+            new = rule.on_node(found, self.context) if rule.on_node else None
+            if new is not None and new != found:
+                _check(rule, found.schema, new.schema, label(found), keep_time=True)
+                self.trace.append(Fired(rule.name, label(found), label(new), rule.helps))
+                self.context.carry(node, new)
+                found = new
+            done[node] = found
+        if len(self.trace) == start:
+            return None
+        return Graph(tuple((name, done[node]) for name, node in self.graph.results))
 
-def _on_nodes(rule: Rule, graph: Graph, trace: list[Fired]) -> Graph:
-    context = Context(graph)
-    done: dict[Operator, Operator] = {}
-    for node in graph:
-        found = node.with_inputs(tuple(done[child] for child in node.inputs))
-        context.carry(node, found)
-        new = rule.on_node(found, context) if rule.on_node else None
-        if new is not None and new != found:
-            _check(rule, found.schema, new.schema, label(found), keep_time=True)
-            trace.append(Fired(rule.name, label(found), label(new), rule.helps))
-            context.carry(node, new)
-            found = new
-        done[node] = found
-    return Graph(tuple((name, done[node]) for name, node in graph.results))
-
-
-def _on_graph(rule: Rule, graph: Graph, trace: list[Fired]) -> Graph:
-    after = rule.on_graph(graph, Context(graph)) if rule.on_graph else None
-    if after is None or after == graph:
-        return graph
-    trace.append(Fired(rule.name, _only(graph, after), _only(after, graph), rule.helps))
-    return after
+    def _on_graph(self, rule: Rule) -> Graph | None:
+        after = rule.on_graph(self.graph, self.context) if rule.on_graph else None
+        if after is not None and after != self.graph:
+            self.trace.append(Fired(rule.name, _only(self.graph, after), _only(after, self.graph), rule.helps))
+        return after
 
 
 def _only(one: Graph, other: Graph) -> str:

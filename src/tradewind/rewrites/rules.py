@@ -56,8 +56,8 @@ RULES: tuple[Rule, ...] = (
     # Only now is it known who reads which column.
     prune_columns,
     share_equal,
-    # Last and once: it compares parts node by node, so filters must have come to rest; and the filters that it puts above
-    # shared parts would be pushed down again if these were not shared.
+    # Last and once: it compares parts node by node, so filters must have come to rest; and the filters that it puts
+    # above shared parts would be pushed down again if these were not shared.
     share_contained,
 )
 """Every rule that may be applied without knowing sites and rates. (Those that may not are in `alternatives`.)"""

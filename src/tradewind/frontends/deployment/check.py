@@ -22,12 +22,20 @@ from tradewind.frontends.flow.read import FlowReader, Scope
 
 
 def load(text: str, name: str = "deployment") -> Deployment:
-    """The deployment that a text declares; `name` is what problems call the file. Raises `DeploymentError` with all problems."""
+    """The deployment that a text declares, called `name` in problems; raises `DeploymentError` with all of them."""
     document = read_yaml(text)
     report = Report(name, document)
     if not isinstance(document.data, Mapping):
         if document.data is not None or not document.complaints:
-            report.add([Finding((), f"a deployment is a mapping, not {shown(document.data)}.", "sites: …, streams: …, queries: …")])
+            report.add(
+                [
+                    Finding(
+                        (),
+                        f"a deployment is a mapping, not {shown(document.data)}.",
+                        "sites: …, streams: …, queries: …",
+                    )
+                ]
+            )
         report.raise_if_any()
     return _checked(document.data, name, report)
 
@@ -128,5 +136,12 @@ def _deployment(
 def _query(operator: Operator, keys: QueryKeys) -> Query:
     selectivity = {(ends[0], ends[1]): value for pair, value in keys.selectivity.items() if (ends := _pair(pair))}
     return Query(
-        operator, keys.deliver, keys.fresh_within, keys.error, keys.priority, keys.revise_within, keys.tentative, selectivity
+        operator,
+        keys.deliver,
+        keys.fresh_within,
+        keys.error,
+        keys.priority,
+        keys.revise_within,
+        keys.tentative,
+        selectivity,
     )

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from tradewind.algebra.aggregates import UserAggregate, user_aggregate
+from tradewind.algebra.expressions.parse import parse_raw
+from tradewind.algebra.expressions.typing import resolve
 from tradewind.algebra.operators.core import Source
 from tradewind.algebra.schema import Schema, parse_schema
 from tradewind.algebra.tables import Table
@@ -101,10 +103,27 @@ def _aggregate(found: Declarations, name: str, keys: AggregateKeys) -> UserAggre
     try:
         return user_aggregate(name, over=keys.over, lift=keys.lift, merge=keys.merge, finish=keys.finish)
     except InputError as error:
-        part = next((part for part in ("lift", "merge", "finish") if error.where and part in error.where.split(": ")), None)
-        path = ("aggregates", name, part) if part else ("aggregates", name)
-        found.findings.append(finding(path, error, getattr(keys, part) if part else None))
+        part = _part_at_fault(keys)
+        # A name that cannot be an aggregate's is nobody's fault but its own.
+        if error.what.startswith(repr(name)):
+            found.findings.append(finding(("aggregates", name), error))
+        else:
+            found.findings.append(finding(("aggregates", name, part), error, getattr(keys, part)))
         return None
+
+
+def _part_at_fault(keys: AggregateKeys) -> str:
+    """Which of an aggregate's texts is wrong: the first that does not fit those before it."""
+    part = "over"
+    try:
+        parameters = parse_schema(keys.over)
+        part = "lift"
+        state = resolve(parse_raw(keys.lift), parameters)[1]
+        part = "merge"
+        merged = resolve(parse_raw(keys.merge), Schema((("a", state), ("b", state))))[1]
+    except InputError:
+        return part
+    return "finish" if merged == state else "merge"
 
 
 def _refuse_twins(found: Declarations) -> None:
@@ -113,8 +132,12 @@ def _refuse_twins(found: Declarations) -> None:
     for section, names in (("streams", found.streams), ("tables", found.tables)):
         for name in list(names):
             other = seen.setdefault(name.lower(), name)
-            if other != name or section == "tables" and name in found.streams:
-                what = f"{name!r} cannot be told from {other!r}." if other != name else f"a stream is named {name!r} already."
+            if other != name or (section == "tables" and name in found.streams):
+                what = (
+                    f"{name!r} cannot be told from {other!r}."
+                    if other != name
+                    else f"a stream is named {name!r} already."
+                )
                 found.findings.append(Finding((section, name), what, "give one of them another name.", at_key=True))
 
 

@@ -44,7 +44,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """All that a deployment file declares, checked; `name` is the file's, and paths in it are relative to its folder."""
+    """All that a deployment file declares, checked; `name` is the file's, and its paths are relative to its folder."""
 
     name: str
     sites: Mapping[str, Site]

@@ -2,7 +2,7 @@
 
     sites:      {ams: {cores: 2, region: eu, spark: "local[2]", usd_per_core_hour: 0.05}}
     links:      [{between: [ams, hq], mbps: 50, ms: 9, usd_per_gb: 0.02, one_way: false}]
-    streams:    {requests: {schema: "ts TIMESTAMP, …", time: ts, late_by: 10 seconds, at: {ams: {format: parquet, path: data/ams}}}}
+    streams:    {requests: {schema: "ts TIMESTAMP, …", time: ts, late_by: 10 seconds, at: {ams: {path: data/ams}}}}
     tables:     {limits: {schema: "card STRING, …", key: [card]}}
     aggregates: {geo_mean: {over: "x DOUBLE", lift: …, merge: …, finish: …}}
     boxes:      superboxes: flows with parameters that boxes may use by name (see `flow.superboxes`)
@@ -11,9 +11,10 @@
     metrics:    named objectives of the user's own
     objective:  dollars | bytes | latency | load | the name of a metric
 
-A query says exactly one of three things: `sql:`, a SELECT over streams and over boxes of the top-level `flow:`; `from: box`, the name of such
-a box, of a split's route (`box.route`) or of a stream; or its own `flow:` of boxes, which may read the shared ones and whose last box is
-the result unless `output:` names another.
+A query says exactly one of three things:
+- `sql:`, a SELECT over streams and over boxes of the top-level `flow:`;
+- `from:`, the name of such a box, of a split's route (`box.route`) or of a stream;
+- its own `flow:` of boxes, which may read the shared ones; the last is the result unless `output:` names another.
 """
 
 from __future__ import annotations
@@ -24,8 +25,16 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from tradewind.errors import InputError, closest
 from tradewind.frontends.flow.fields import (
-    Amount, BoxName, Duration, Name, Names, PositiveAmount, PositiveDuration, Share, Strict,
-)  # fmt: skip
+    Amount,
+    BoxName,
+    Duration,
+    Name,
+    Names,
+    PositiveAmount,
+    PositiveDuration,
+    Share,
+    Strict,
+)
 from tradewind.frontends.flow.superboxes import SuperboxKeys
 
 OBJECTIVES = ("dollars", "bytes", "latency", "load")
@@ -84,7 +93,7 @@ class Origin(Strict):
     path: FilePath | None = None
     rows_per_second: Amount | None = None
     row_bytes: PositiveAmount | None = None
-    options: Options = {}
+    options: Options = Field(default_factory=dict)
 
 
 class StreamKeys(Strict):
@@ -94,8 +103,8 @@ class StreamKeys(Strict):
     time: Text | None = None
     late_by: Duration = 0
     revisions: bool = False
-    at: dict[Name, Origin] = {}
-    distinct: dict[str, Count] = {}
+    at: dict[Name, Origin] = Field(default_factory=dict)
+    distinct: dict[str, Count] = Field(default_factory=dict)
     leave_region: Literal["aggregated", "never", "free"] = "free"
     on_bad: Literal["fail", "dead_letter"] = "fail"
 
@@ -108,7 +117,7 @@ class TableKeys(Strict):
 
 
 class AggregateKeys(Strict):
-    """A user-defined aggregate: three expressions over the columns named in `over`, over the states a and b, and over `state`."""
+    """A user-defined aggregate: lift over the columns in `over`, merge over the states a and b, finish over `state`."""
 
     over: Text
     lift: Text
@@ -122,7 +131,7 @@ class Deliver(Strict):
     site: Name
     format: Format | None = None
     path: FilePath | None = None
-    options: Options = {}
+    options: Options = Field(default_factory=dict)
 
 
 class QueryKeys(Strict):
@@ -138,21 +147,21 @@ class QueryKeys(Strict):
     priority: PositiveAmount = 1.0
     revise_within: Duration | None = None
     tentative: bool = True
-    selectivity: dict[str, Share] = {}
+    selectivity: dict[str, Share] = Field(default_factory=dict)
 
 
 class DeploymentFile(Strict):
-    """The whole file. That there are sites and streams at all is checked apart, so that the rest can be checked without them."""
+    """The whole file. That it has sites and streams is checked apart: the rest can be checked without them."""
 
     model_config = ConfigDict(title="Tradewind deployment")
 
-    sites: dict[Name, Site] = {}
+    sites: dict[Name, Site] = Field(default_factory=dict)
     links: Annotated[tuple[Link, ...], Field(strict=False)] = ()
-    streams: dict[Name, StreamKeys] = {}
-    tables: dict[Name, TableKeys] = {}
-    aggregates: dict[Name, AggregateKeys] = {}
-    boxes: dict[BoxName, SuperboxKeys] = {}
-    flow: dict[str, Any] = {}
-    queries: dict[Name, QueryKeys] = {}
-    metrics: dict[Name, Any] = {}
+    streams: dict[Name, StreamKeys] = Field(default_factory=dict)
+    tables: dict[Name, TableKeys] = Field(default_factory=dict)
+    aggregates: dict[Name, AggregateKeys] = Field(default_factory=dict)
+    boxes: dict[BoxName, SuperboxKeys] = Field(default_factory=dict)
+    flow: dict[str, Any] = Field(default_factory=dict)
+    queries: dict[Name, QueryKeys] = Field(default_factory=dict)
+    metrics: dict[Name, Any] = Field(default_factory=dict)
     objective: Text = "dollars"

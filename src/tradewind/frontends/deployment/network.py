@@ -32,7 +32,9 @@ def check_network(file: DeploymentFile, numbers: tuple[int, ...], raw: Mapping[s
             if site not in sites:
                 yield finding(("links", number, "between", end), unknown("site", site, likely(site, sites)))
         if link.between[0] == link.between[1]:
-            yield Finding(("links", number, "between"), f"a link from {link.between[0]!r} to itself.", "links join two sites.")
+            yield Finding(
+                ("links", number, "between"), f"a link from {link.between[0]!r} to itself.", "links join two sites."
+            )
             continue
         ways = [link.between] if link.one_way else [link.between, link.between[::-1]]
         twice = next((seen[way] for way in ways if way in seen), None)
@@ -46,7 +48,9 @@ def _check_origins(file: DeploymentFile, raw: Mapping[str, Any], sites: list[str
     for name, stream in file.streams.items():
         declared = _mapping(raw["streams"][name])
         if "at" not in declared:
-            yield Finding(("streams", name), "the stream arises nowhere: 'at' is missing.", "at: {SITE: {…}}.", at_key=True)
+            yield Finding(
+                ("streams", name), "the stream arises nowhere: 'at' is missing.", "at: {SITE: {…}}.", at_key=True
+            )
         elif declared["at"] == {}:
             yield Finding(("streams", name, "at"), "the stream arises nowhere.", "at: {SITE: {…}}.", at_key=True)
         for site in stream.at:
@@ -98,7 +102,7 @@ def check_sinks(
 
 
 def _arcs(raw: Mapping[str, Any]) -> dict[str, set[str]] | None:
-    """For each site those that lead to it directly; None when a link is wrong, because anything may be reachable once it is right."""
+    """For each site those that lead to it directly; None when a link is wrong and anything may be reachable."""
     found: dict[str, set[str]] = {}
     links = raw.get("links", [])
     sites = set(names_in(raw, "sites"))
@@ -106,7 +110,11 @@ def _arcs(raw: Mapping[str, Any]) -> dict[str, set[str]] | None:
         return None  # one of those is perhaps meant to be `links`
     for link in links if isinstance(links, list) else [None]:
         ends = _mapping(link).get("between")
-        if not isinstance(ends, list) or len(ends) != 2 or not all(isinstance(end, str) and end in sites for end in ends):
+        if (
+            not isinstance(ends, list)
+            or len(ends) != 2
+            or not all(isinstance(end, str) and end in sites for end in ends)
+        ):
             return None
         if ends[0] == ends[1]:
             return None

@@ -20,7 +20,7 @@ _WAYS = ("sql", "flow", "from")
 
 @dataclass(slots=True)
 class Questions:
-    """Reads the queries of one file; `failed` names what is declared but of no use, about which nothing more is said."""
+    """Reads the queries of one file; `failed` names what is declared but of no use: nothing more is said about it."""
 
     catalog: Catalog
     shared: Mapping[str, Operator]
@@ -28,7 +28,7 @@ class Questions:
     failed: frozenset[str]
 
     def read(self, queries: Mapping[str, Any]) -> dict[str, Operator]:
-        """The operators of all queries that are right, read from the file's own data: a wrong wish does not hide wrong SQL."""
+        """The operators of all queries that are right, from the file's raw data: a wrong wish hides no wrong SQL."""
         found: dict[str, Operator] = {}
         for name, data in queries.items():
             if isinstance(data, Mapping) and len(self.reader.findings) < MAX_FINDINGS:
@@ -45,13 +45,17 @@ class Questions:
         if len(given) != 1:
             said = " and ".join(given) if given else "none of them"
             hint = "sql: a SELECT, from: a box of the shared flow, or flow: boxes of its own."
-            self._note(Finding(path, f"a query has exactly one of sql, from and flow; this has {said}.", hint, at_key=True))
+            self._note(
+                Finding(path, f"a query has exactly one of sql, from and flow; this has {said}.", hint, at_key=True)
+            )
             return None
         if "output" in data and given != ["flow"]:
             self._note(Finding((*path, "output"), "'output' goes only with 'flow'.", at_key=True))
         value = data[given[0]]
         if given == ["flow"]:
-            return self._flow((*path, "flow"), value, data.get("output")) if isinstance(value, Mapping) and value else None
+            return (
+                self._flow((*path, "flow"), value, data.get("output")) if isinstance(value, Mapping) and value else None
+            )
         if not isinstance(value, str) or not value:
             return None
         return self._sql((*path, "sql"), value) if given == ["sql"] else self._named((*path, "from"), value)
@@ -85,5 +89,7 @@ class Questions:
         if result.partition(".")[0] not in boxes:
             self._note(finding((*path[:-1], "output"), unknown("box", result, boxes)))
         elif any(name.startswith(f"{result}.") for name in built):
-            self._note(Finding((*path, result), f"the result {result!r} is a split.", f"output: {result}.ROUTE.", at_key=True))
+            self._note(
+                Finding((*path, result), f"the result {result!r} is a split.", f"output: {result}.ROUTE.", at_key=True)
+            )
         return None

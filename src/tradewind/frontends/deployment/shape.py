@@ -35,7 +35,10 @@ def fitting(data: Mapping[str, Any]) -> Shape:
         except ValidationError as error:
             if number == 0:
                 findings = tuple(from_validation(error, DeploymentFile))
-            wrong = [_faulty(tuple(one["loc"]), one["type"]) for one in error.errors(include_url=False, include_context=False)]
+            wrong = [
+                _faulty(tuple(one["loc"]), one["type"])
+                for one in error.errors(include_url=False, include_context=False)
+            ]
         # From the last to the first, so that the positions of a list's earlier items stay as they are.
         for path in sorted(set(wrong), key=_position, reverse=True):
             _take_out(rest, path)

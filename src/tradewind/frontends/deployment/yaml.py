@@ -1,8 +1,9 @@
-"""Reads YAML into plain data, with the line and column of every key and value, under bounds that no text can get around.
+"""Reads YAML into plain data with the line and column of every key and value, under bounds that no text can evade.
 
-It is the JSON-like part of YAML 1.2: mappings, lists, texts, whole and broken numbers, true, false, null. `on`, `yes` and `12:30` are
-texts. Anchors, aliases, merge keys and tags are refused: they are what makes YAML dangerous (a few lines that expand to gigabytes, objects
-of the program's own classes), and a name under `boxes:` does what an anchor would. A key is the text that was written.
+It is the JSON-like part of YAML 1.2: mappings, lists, texts, numbers, true, false, null. `on`, `yes` and `12:30` are
+texts. Anchors, aliases, merge keys and tags are refused: they are what makes YAML dangerous (a few lines that expand to
+gigabytes, objects of the program's own classes), and a name under `boxes:` does what an anchor would. A key is the text
+that was written.
 """
 
 from __future__ import annotations
@@ -37,21 +38,24 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 class Place:
     """Where a key (or item) and its value stand, from line 1 and column 1.
 
-    Line n of a value's own text stands `below` lines under the value (None: only its first line can be told), `indent` columns in.
+    In a text below a '|', line n stands n lines under the value's place, `indent` columns in; a text on one line begins
+    `indent` columns behind it. In other texts, lines were joined and only the beginning can be told (`indent` is None).
     """
 
     line: int
     column: int
     value_line: int
     value_column: int
-    below: int | None = None
-    indent: int = 0
+    block: bool = False
+    indent: int | None = None
 
     def inside(self, line: int, column: int) -> tuple[int, int]:
         """Where in the file a line and column of the value's text are."""
-        if self.below is None:
-            return (self.value_line, self.value_column + self.indent + column - 1) if line == 1 else (self.line, self.column)
-        return self.value_line + self.below + line - 1, self.indent + column
+        if self.indent is None:
+            return self.value_line, self.value_column
+        if self.block:
+            return self.value_line + line, self.indent + column
+        return self.value_line, self.value_column + self.indent + column - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +156,9 @@ class _Reader:
         self.document.data = self._value((), self._next(), None, 0)
         self._next()  # the document's end
         if not isinstance(self._next(), yaml.StreamEndEvent):
-            self.complain(self.event, "a second document begins here.", "a deployment is one document: remove the '---'.")
+            self.complain(
+                self.event, "a second document begins here.", "a deployment is one document: remove the '---'."
+            )
 
     def complain(self, event: Any, what: str, hint: str | None = None) -> None:
         if len(self.document.complaints) < MAX_COMPLAINTS:
@@ -195,7 +201,9 @@ class _Reader:
                 self._value((*path, "?"), self._next(), key, depth + 1)
                 continue
             if name in found:
-                self.complain(key, f"the key {name[:80]!r} stands here twice; first on line {lines[name]}.", "keep one of them.")
+                self.complain(
+                    key, f"the key {name[:80]!r} stands here twice; first on line {lines[name]}.", "keep one of them."
+                )
                 self._value((*path, name, "again"), self._next(), key, depth + 1)
                 continue
             lines[name] = key.start_mark.line + 1
@@ -211,7 +219,11 @@ class _Reader:
             self._value(("?",), event, None, depth + 1)
             return None
         if event.value == "<<" and event.style not in _QUOTED:
-            self.complain(event, "merge keys (<<) are not read here.", "write the keys out, or name the shared part under `boxes:`.")
+            self.complain(
+                event,
+                "merge keys (<<) are not read here.",
+                "write the keys out, or name the shared part under `boxes:`.",
+            )
             return None
         if event.value == "" or len(event.value) > 200 or _CONTROL.search(event.value):
             self.complain(event, "a key is a text of 1 to 200 plain characters.")
@@ -223,10 +235,16 @@ class _Reader:
         self.anchors += tied
         if tied and self.anchors <= MAX_ANCHORS:
             sign = "*" if isinstance(event, yaml.AliasEvent) else "&"
-            self.complain(event, f"anchors and aliases are not read here: {sign}{event.anchor[:60]}.", "write the value out.")
+            self.complain(
+                event, f"anchors and aliases are not read here: {sign}{event.anchor[:60]}.", "write the value out."
+            )
         tag = getattr(event, "tag", None)
         if tag not in _PLAIN_TAGS:
-            self.complain(event, f"tags are not read here: {tag[:80]}.", "remove it; values are texts, numbers, true, false or null.")
+            self.complain(
+                event,
+                f"tags are not read here: {tag[:80]}.",
+                "remove it; values are texts, numbers, true, false or null.",
+            )
         return tied or tag not in _PLAIN_TAGS
 
     def _scalar(self, path: Path, event: Any) -> Any:
@@ -253,10 +271,18 @@ class _Reader:
         mark = event.start_mark
         first = (key or event).start_mark
         line, column = first.line + 1, first.column + 1
-        style = getattr(event, "style", None)
-        if style == "|":
-            below = 1
-            body = next((n for n in range(mark.line + 1, len(self.lines)) if self.lines[n].strip()), None)
-            indent = len(self.lines[body]) - len(self.lines[body].lstrip(" ")) if body is not None else 0
-            return Place(line, column, mark.line + 1, mark.column + 1, below, indent)
-        return Place(line, column, mark.line + 1, mark.column + 1, None, 1 if style in ("'", '"') else 0)
+        block = getattr(event, "style", None) == "|"
+        return Place(line, column, mark.line + 1, mark.column + 1, block, self._indent(event))
+
+    def _indent(self, event: Any) -> int | None:
+        """How far in the lines of a text begin."""
+        mark = event.start_mark
+        if not isinstance(event, yaml.ScalarEvent):
+            return None
+        if event.style != "|":
+            ended: Any = event.end_mark
+            return int(event.style in ("'", '"')) if ended.line == mark.line else None
+        for number, line in enumerate(event.value.split("\n"), start=mark.line + 1):
+            if line.strip() and number < len(self.lines):
+                return self.lines[number].find(line.strip()) - line.find(line.strip())
+        return None

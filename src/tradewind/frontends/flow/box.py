@@ -1,4 +1,4 @@
-"""What every kind of box in a `flow:` is: a mapping with known keys that builds an operator, and that an operator is written back as."""
+"""What every kind of box is: a mapping with known keys that builds an operator, and is written back from one."""
 
 from __future__ import annotations
 

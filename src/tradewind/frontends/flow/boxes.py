@@ -1,4 +1,4 @@
-"""The boxes that look at each row, or each pair of rows, by itself: source, filter, map, union, join, top, connection point."""
+"""The boxes that look at single rows or pairs: source, filter, map, union, join, top, connection point."""
 
 from __future__ import annotations
 
@@ -66,13 +66,14 @@ class FilterBox(OneIn):
 class MapBox(OneIn):
     """Columns computed from expressions.
 
-    `columns` alone are all there will be; with `keep: all` they replace or follow the input's, with `keep: [a, b]` they follow those.
-    `rename: {old: new}` keeps all columns under other names. A map that changes nothing is left out unless it says `always`.
+    `columns` alone are all there will be; with `keep: all` they replace or follow the input's, with `keep: [a, b]` they
+    follow those. `rename: {old: new}` keeps all columns under other names. A map that changes nothing is left out
+    unless it says `always`.
     """
 
-    columns: dict[str, Text] = {}
+    columns: dict[str, Text] = Field(default_factory=dict)
     keep: Names = ()
-    rename: dict[str, str] = {}
+    rename: dict[str, str] = Field(default_factory=dict)
     always: bool = False
 
     def build(self, given: Given) -> Operator:
@@ -80,7 +81,9 @@ class MapBox(OneIn):
         node = given.nodes[self.input]
         if self.rename:
             if self.columns or self.keep:
-                raise Misplaced(("rename",), GraphError("rename goes with neither columns nor keep.", hint="use two maps."))
+                raise Misplaced(
+                    ("rename",), GraphError("rename goes with neither columns nor keep.", hint="use two maps.")
+                )
             with at("rename"):
                 return build.rename(node, self.rename)
         computed = {name: expression(text, node.schema, "columns", name) for name, text in self.columns.items()}
@@ -138,9 +141,10 @@ Pairs = Annotated[tuple[Pair, ...], Field(strict=False), BeforeValidator(_pairs)
 
 
 class JoinBox(ManyIn):
-    """Pairs of rows of two inputs whose keys are equal (`on`) and whose times (`within`) or other values (`band`) are near.
+    """Pairs of rows of two inputs whose keys are equal (`on`) and whose times or other values are near.
 
-    Columns of the right side whose names the left side has too get `_suffix` behind them.
+    `within: 5 minutes` is about event time, either way; `band` about any two columns. Columns of the right side whose
+    names the left side has too get `_suffix` behind them.
     """
 
     on: Pairs = ()
@@ -152,7 +156,9 @@ class JoinBox(ManyIn):
     def build(self, given: Given) -> Operator:
         """A join."""
         if len(self.inputs) != 2:
-            raise Misplaced(("in",), GraphError(f"a join reads two inputs, not {len(self.inputs)}.", hint="in: [left, right]."))
+            raise Misplaced(
+                ("in",), GraphError(f"a join reads two inputs, not {len(self.inputs)}.", hint="in: [left, right].")
+            )
         left, right = (given.nodes[name] for name in self.inputs)
         with at("on"):
             keys = [(left.schema.find(a), right.schema.find(b)) for a, b in self.on]
@@ -193,7 +199,10 @@ class JoinBox(ManyIn):
 
 
 class TopBox(OneIn):
-    """The first `k` rows in the order of `by` (`hits`: the most first; `hits DESC, domain`), per group of `per` (per window where the rows have one and nothing is said)."""
+    """The first `k` rows in the order of `by`: `hits` (the most first), or `hits DESC, domain`.
+
+    They are the first of each group of `per`; of each window where the rows have one and nothing else is said.
+    """
 
     k: int
     by: Names
@@ -238,4 +247,8 @@ class ConnectionPointBox(OneIn):
     def written(cls, node: ConnectionPoint, named: Named) -> dict[str, Any]:
         """Always with its name."""
         time = format_duration(node.keep_time) if node.keep_time is not None else None
-        return {"in": named(node.input), "name": node.name, **without_defaults(keep_time=time, keep_rows=node.keep_rows)}
+        return {
+            "in": named(node.input),
+            "name": node.name,
+            **without_defaults(keep_time=time, keep_rows=node.keep_rows),
+        }

@@ -19,7 +19,7 @@ _NAME_RULE = "a letter or '_' first, then letters, digits, '_', '-' and '.', at 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing wrong at a path; `line` and `column` count from 1 inside the text that stands there, where they are known."""
+    """One thing wrong at a path; `line` and `column`, if known, count from 1 inside the text that stands there."""
 
     path: Path
     what: str
@@ -117,10 +117,12 @@ def _unwanted(kind: str, one: Mapping[str, Any], given: str, context: Mapping[st
     return f"{wanted} is wanted here, not {given}.", hint
 
 
+_MAPPING = "a mapping of keys to values"
 _WANTED = {
-    "string_type": "a text", "int_type": "a whole number", "int_from_float": "a whole number", "float_type": "a number",
-    "bool_type": "true or false", "dict_type": "a mapping of keys to values", "model_type": "a mapping of keys to values",
-    "tuple_type": "a list", "list_type": "a list", "finite_number": "a finite number", "model_attributes_type": "a mapping",
+    "string_type": "a text", "int_type": "a whole number", "int_from_float": "a whole number",
+    "float_type": "a number", "finite_number": "a finite number", "bool_type": "true or false",
+    "dict_type": _MAPPING, "model_type": _MAPPING, "model_attributes_type": _MAPPING,
+    "tuple_type": "a list", "list_type": "a list",
     "string_too_short": "a text that is not empty", "string_too_long": "a shorter text",
 }  # fmt: skip
 

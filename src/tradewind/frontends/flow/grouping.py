@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from tradewind.algebra.aggregates import (
-    AGGREGATE_ALIASES, AGGREGATES, AggregateCall, Parameters, UserAggregate, aggregate_names, parse_aggregate,
-)  # fmt: skip
+    AGGREGATE_ALIASES,
+    AGGREGATES,
+    AggregateCall,
+    Parameters,
+    UserAggregate,
+    aggregate_names,
+    parse_aggregate,
+)
 from tradewind.algebra.expressions.parse import parse_raw
 from tradewind.algebra.expressions.tree import Call, Column, Expression, Literal
 from tradewind.algebra.operators.aggregation import Aggregate, Finish, Functions, Merge, Partial
@@ -29,13 +35,14 @@ def _keys(value: Any) -> Any:
 
 
 class AggregateBox(OneIn):
-    """One row per group of `by` and window, with the answers of `functions`: `{hits: count(*), p95: "approx_percentile(ms, 0.95)"}`.
+    """One row per group of `by` and window, with the answers of `functions`.
 
-    `by` is a column, a list of columns, or a mapping of names to expressions.
+    `by` is a column, a list of columns, or a mapping of names to expressions; functions are given as
+    `{hits: count(*), p95: "approx_percentile(ms, 0.95)"}`.
     """
 
-    by: Annotated[dict[str, Text | None], BeforeValidator(_keys)] = {}
-    functions: dict[str, Text] = {}
+    by: Annotated[dict[str, Text | None], BeforeValidator(_keys)] = Field(default_factory=dict)
+    functions: dict[str, Text] = Field(default_factory=dict)
     window: WindowField | None = None
 
     def build(self, given: Given) -> Operator:
@@ -83,10 +90,10 @@ class PartialBox(AggregateBox):
 
 
 class MergeBox(OneIn):
-    """One state per group out of many; `functions` name the aggregates with their constants only: `{p95: approx_percentile(0.95)}`."""
+    """One state per group out of many; `functions` have constants only: `{p95: approx_percentile(0.95)}`."""
 
     by: Names = ()
-    functions: dict[str, Text] = {}
+    functions: dict[str, Text] = Field(default_factory=dict)
 
     def build(self, given: Given) -> Operator:
         """A merge."""
@@ -98,13 +105,16 @@ class MergeBox(OneIn):
     @classmethod
     def written(cls, node: Merge, named: Named) -> dict[str, Any]:
         """Calls without what was lifted."""
-        return {"in": named(node.input), **without_defaults(by=list(node.keys), functions=_write_detached(node.functions))}
+        return {
+            "in": named(node.input),
+            **without_defaults(by=list(node.keys), functions=_write_detached(node.functions)),
+        }
 
 
 class FinishBox(OneIn):
     """Each state turned into its answer; `functions` as in a merge."""
 
-    functions: dict[str, Text] = {}
+    functions: dict[str, Text] = Field(default_factory=dict)
 
     def build(self, given: Given) -> Operator:
         """A finish."""

@@ -10,12 +10,26 @@ from tradewind.algebra.operators.ordered import Order, Resample, WaitFor
 from tradewind.algebra.operators.stored import Read, Update
 from tradewind.frontends.flow.box import Box
 from tradewind.frontends.flow.boxes import (
-    ConnectionPointBox, FilterBox, JoinBox, MapBox, SourceBox, TopBox, UnionBox,
-)  # fmt: skip
+    ConnectionPointBox,
+    FilterBox,
+    JoinBox,
+    MapBox,
+    SourceBox,
+    TopBox,
+    UnionBox,
+)
 from tradewind.frontends.flow.grouping import AggregateBox, FinishBox, MergeBox, PartialBox
 from tradewind.frontends.flow.ordered import (
-    DistinctBox, OrderBox, ReadBox, ResampleBox, SampleBox, SplitBox, SuperboxBox, UpdateBox, WaitForBox,
-)  # fmt: skip
+    DistinctBox,
+    OrderBox,
+    ReadBox,
+    ResampleBox,
+    SampleBox,
+    SplitBox,
+    SuperboxBox,
+    UpdateBox,
+    WaitForBox,
+)
 
 _PAIRS: tuple[tuple[str, type[Operator], type[Box]], ...] = (
     ("source", Source, SourceBox),

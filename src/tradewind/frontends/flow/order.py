@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 def inputs_first(reads: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """The boxes that do not wait for a circle, each after those it reads. Names that are no boxes are taken to be there.
+    """The boxes that do not wait for a circle, each after those it reads; names that are no boxes are there already.
 
     >>> inputs_first({"a": ("b",), "b": ("ticks",), "x": ("y",), "y": ("x",)})
     ['b', 'a']

@@ -42,7 +42,7 @@ class OrderBox(OneIn):
 
 
 class ResampleBox(OneIn):
-    """The `values` of a stream on a grid (`every: 1 minute`) or at the times of another one (`at: box`), per group of `by`."""
+    """The `values` of a stream, per group of `by`, on a grid (`every: 1 minute`) or at another's times (`at: box`)."""
 
     reads: ClassVar[tuple[str, ...]] = ("input", "at")
     by: Names = ()
@@ -77,7 +77,7 @@ class ResampleBox(OneIn):
 
 
 class WaitForBox(OneIn):
-    """Each row for which, within the `timeout`, a row of `signal` makes `where` true with it; their columns' names must differ."""
+    """Each row for which a row of `signal` makes `where` true within the `timeout`; all columns' names differ."""
 
     reads: ClassVar[tuple[str, ...]] = ("input", "signal")
     signal: str
@@ -133,7 +133,7 @@ class SampleBox(OneIn):
 
 
 class ReadBox(OneIn):
-    """Each row with what the SELECT in `sql` finds for it in a `table`; `keep: true` keeps rows that nothing is found for."""
+    """Each row with what the SELECT in `sql` finds for it in a `table`; with `keep: true` also rows without."""
 
     table: str
     sql: str
@@ -157,11 +157,11 @@ def _reported(value: Any) -> Any:
 
 
 class UpdateBox(OneIn):
-    """Each row's INSERT, UPDATE or DELETE in `sql` done to a `table`; gives out `report` (all columns where nothing is said)."""
+    """Each row's INSERT, UPDATE or DELETE in `sql` done to a `table`; gives out `report`, else all columns."""
 
     table: str
     sql: str
-    report: Annotated[dict[str, Text | None], BeforeValidator(_reported)] = {}
+    report: Annotated[dict[str, Text | None], BeforeValidator(_reported)] = Field(default_factory=dict)
 
     def build(self, given: Given) -> Operator:
         """An update."""
@@ -188,7 +188,7 @@ class UpdateBox(OneIn):
 
 
 class SplitBox(OneIn):
-    """Several ways out by predicates: `routes: {nyse: "exchange = 'NYSE'", rest: else}`, read as `name.nyse` and `name.rest`.
+    """Several ways out: `routes: {nyse: "exchange = 'NYSE'", rest: else}`, read as `name.nyse` and `name.rest`.
 
     A row takes the first route whose predicate is true. `else` stands last; without it the rest is dropped.
     """
@@ -233,7 +233,7 @@ class SuperboxBox(Box):
     name: str
     body: str
     starts: Names = ()
-    arguments: dict[str, Text] = Field(default={}, alias="with")
+    arguments: dict[str, Text] = Field(default_factory=dict, alias="with")
 
     def build(self, given: Given) -> Operator:
         """The superbox around its body."""

@@ -1,7 +1,7 @@
 """Reads boxes and arrows into operators, and finds everything that is wrong with them on the way.
 
-A box reads streams and other boxes by name, wherever in the file they stand. A box that cannot be built takes those that read it
-along without a word: their fault is not known yet.
+A box reads streams and other boxes by name, wherever in the file they stand. A box that cannot be built takes those
+that read it along without a word: their fault is not known yet.
 """
 
 from __future__ import annotations
@@ -56,13 +56,17 @@ class FlowReader:
     def read(self, boxes: Mapping[str, Any], scope: Scope) -> dict[str, Operator]:
         """The operators of all boxes that are right, by name; those of a split by `box.route`."""
         taken = {name.lower() for name in scope.nodes}
-        parsed = {name: box for name, data in boxes.items() if (box := self._parsed(name, data, scope, taken)) is not None}
+        parsed = {
+            name: box for name, data in boxes.items() if (box := self._parsed(name, data, scope, taken)) is not None
+        }
         reads = {name: self._reads(name, box, boxes, scope) for name, box in parsed.items()}
         known = {name: others for name, others in reads.items() if others is not None}
         for circle in circles(known):
             way = " -> ".join([*circle, circle[0]])
             what = f"the boxes read one another in a circle: {way}."
-            self.note(Finding((*scope.path, circle[0], "in"), what, "a flow goes one way; take one of these arrows out."))
+            self.note(
+                Finding((*scope.path, circle[0], "in"), what, "a flow goes one way; take one of these arrows out.")
+            )
         nodes = dict(scope.nodes)
         built: dict[str, Operator] = {}
         done = set(nodes)
@@ -93,11 +97,22 @@ class FlowReader:
             self.note(Finding(path, f"{shown(name)} cannot be the name of a box.", hint, at_key=True))
             return None
         if name.lower() in taken:
-            self.note(Finding(path, f"a stream or shared box is named {name!r} already.", "give the box another name.", at_key=True))
+            self.note(
+                Finding(
+                    path,
+                    f"a stream or shared box is named {name!r} already.",
+                    "give the box another name.",
+                    at_key=True,
+                )
+            )
             return None
         kind = data.get("box") if isinstance(data, Mapping) else None
         if not isinstance(kind, str):
-            what = "a box says what it does under `box`." if isinstance(data, Mapping) else f"a box is a mapping, not {shown(data)}."
+            what = (
+                "a box says what it does under `box`."
+                if isinstance(data, Mapping)
+                else f"a box is a mapping, not {shown(data)}."
+            )
             self.note(Finding(path, what, f"one of {', '.join(BOXES)}.", at_key=True))
             return None
         model = SuperboxUse if kind in self.superboxes else BOXES.get(kind)
@@ -212,7 +227,9 @@ def _no_way_out(reference: str, nodes: Mapping[str, Operator]) -> UnknownNameErr
     if way and ways:
         return unknown("route", reference, ways)
     if ways:
-        return UnknownNameError(f"{box!r} is a split.", hint=f"read one of its routes: {', '.join(ways)}.", candidates=ways)
+        return UnknownNameError(
+            f"{box!r} is a split.", hint=f"read one of its routes: {', '.join(ways)}.", candidates=ways
+        )
     return UnknownNameError(f"{box!r} is not a split and has no route {way!r}.", hint=f"read {box!r}.")
 
 

@@ -1,15 +1,22 @@
 """Superboxes: a named flow with parameters, declared once under `boxes:` and used like any other box.
 
     boxes:
-      change:                                   # used as {box: change, in: water, with: {attribute: ph}}
-        inputs: [measured]                      # the names under which the body reads what `in:` lists; [input] where not said
-        parameters: {attribute: null, over: 1 hour}    # null: has to be given; else the value it has when it is not
+      change:                          # used as {box: change, in: water, with: {attribute: ph}}
+        inputs: [measured]             # how the body calls what `in:` lists; [input] where not said
+        parameters:
+          attribute: null              # null: has to be given
+          over: 1 hour                 # the value it has when none is given
         flow:
-          moved: {box: aggregate, in: measured, window: {size: "${over}", step: 1 minute}, functions: {change: "delta(${attribute})"}}
-        output: moved                           # the last box where not said
+          moved:
+            box: aggregate
+            in: measured
+            window: {size: "${over}", step: 1 minute}
+            functions: {change: "delta(${attribute})"}
+        output: moved                  # the last box where not said
 
-`${name}` stands for the parameter's value inside expressions and other values, never in keys or in the names of boxes that are read. The
-text that comes out is checked like any other, so a value can change what a box computes but not what boxes may do.
+`${name}` stands for the parameter's value inside expressions and other values, never in keys or in the names of boxes
+that are read. The text that comes out is checked like any other, so a value can change what a box computes but not what
+boxes may do.
 """
 
 from __future__ import annotations
@@ -47,7 +54,7 @@ class SuperboxKeys(Strict):
     """The declaration of a superbox."""
 
     inputs: Names = ("input",)
-    parameters: Annotated[dict[BoxName, ParameterValue], BeforeValidator(_parameters)] = {}
+    parameters: Annotated[dict[BoxName, ParameterValue], BeforeValidator(_parameters)] = Field(default_factory=dict)
     flow: dict[str, Any] = Field(min_length=1)
     output: str | None = None
 
@@ -60,7 +67,7 @@ class SuperboxKeys(Strict):
 class SuperboxUse(ManyIn):
     """A use of a declared superbox: what its inputs are, and the values of its parameters."""
 
-    values: dict[str, ParameterValue] = Field(default={}, alias="with")
+    values: dict[str, ParameterValue] = Field(default_factory=dict, alias="with")
     reads: ClassVar[tuple[str, ...]] = ("inputs",)
 
     def arguments(self, declared: SuperboxKeys) -> dict[str, Value]:
@@ -71,12 +78,14 @@ class SuperboxUse(ManyIn):
         found = {**declared.parameters, **self.values}
         missing = [name for name, value in found.items() if value is None]
         if missing:
-            raise GraphError(f"the parameter {missing[0]!r} of {self.box!r} has no value.", hint=f"with: {{{missing[0]}: …}}.")
+            raise GraphError(
+                f"the parameter {missing[0]!r} of {self.box!r} has no value.", hint=f"with: {{{missing[0]}: …}}."
+            )
         return found
 
 
 def substitute(value: Any, arguments: Mapping[str, Value]) -> Any:
-    """The value with `${name}` replaced in all its texts; a text that is nothing else becomes the argument itself, whatever its type."""
+    """The value with `${name}` replaced in its texts; a text that is nothing else becomes the argument itself."""
     if isinstance(value, dict):
         return {k: inner if k in _NOT_SUBSTITUTED else substitute(inner, arguments) for k, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -28,7 +28,8 @@ class WindowKeys(Strict):
     """One of four forms, told apart by the key that only it has. Without a `step`, windows lie side by side.
 
     `{size: 1 minute, step: 10 seconds, on: ts, offset: 5 seconds}`, `{session: 30 seconds, on: ts}`,
-    `{tuples: 2, step: 1, timeout: 5s, slack: 3, order: ts}`, `{values: price, size: 10, step: 5, timeout: 5s, slack: 3}`.
+    `{tuples: 2, step: 1, timeout: 5s, slack: 3, order: ts}`, `{values: price, size: 10, step: 5, timeout: 5s, slack:
+    3}`.
     """
 
     size: Distance | None = None
@@ -82,7 +83,8 @@ class WindowKeys(Strict):
                 return given if given in dict(schema.times) else schema.find(given)
         if schema.time is None:
             raise GraphError(
-                "window without event time: the rows have none.", hint="declare `time:` on the stream and keep that column."
+                "window without event time: the rows have none.",
+                hint="declare `time:` on the stream and keep that column.",
             )
         return schema.time
 
@@ -126,7 +128,12 @@ def write_window(window: Window | None, schema: Schema) -> dict[str, Any] | None
         case CountedWindow():
             order = window.order if window.order != schema.time else None
             step = window.step if window.step != window.size else None
-            return {"tuples": window.size, **without_defaults(step=step), **_closing(window), **without_defaults(order=order)}
+            return {
+                "tuples": window.size,
+                **without_defaults(step=step),
+                **_closing(window),
+                **without_defaults(order=order),
+            }
         case ValueWindow():
             size = write_distance(window.size, schema, window.column)
             step = write_distance(window.step, schema, window.column) if window.step != window.size else None
@@ -138,7 +145,7 @@ def _closing(window: CountedWindow | ValueWindow) -> dict[str, Any]:
     return timeout | ({} if window.slack is None else {"slack": window.slack})
 
 
-def write_distance(length: int | float, schema: Schema, column: str) -> Any:
+def write_distance(length: float, schema: Schema, column: str) -> Any:
     """A distance as it is written: a length of time between times and dates, a number between numbers."""
     kind = schema.type_of(column).name
     if kind == "DATE":

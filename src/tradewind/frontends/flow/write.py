@@ -18,9 +18,9 @@ from tradewind.frontends.flow.ordered import route_name
 
 
 def write_flow(graph: Graph, catalog: Catalog | None = None) -> dict[str, Any]:
-    """The graph as the `flow` and `queries` of a deployment file: each box once, and which box each result is read from.
+    """The graph as the `flow` and `queries` of a deployment file: each box once, and which box each result is.
 
-    A stream is named, not written out: the boxes can be read back in the given catalog, or without one in `catalog_of(graph)`.
+    Streams are named, not written out: the boxes can be read back in the given catalog, else in `catalog_of(graph)`.
     """
     writer = _Writer(graph, catalog if catalog is not None else catalog_of(graph))
     for node in graph:
