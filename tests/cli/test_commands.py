@@ -14,7 +14,7 @@ EXAMPLES = sorted(ROOT.glob("examples/*.yaml"))
 
 
 def tradewind(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [TRADEWIND, *map(str, arguments)]
+    command = [str(TRADEWIND), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
 
 

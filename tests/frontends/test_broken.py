@@ -15,6 +15,7 @@ from tradewind.frontends.deployment.check import load, load_bytes
 
 FILES = sorted((Path(__file__).parent / "broken").glob("*.yaml"))
 SLOW = 2.0
+"""Seconds of processor time: other processes of a busy machine do not count."""
 
 
 def _expected(path):
@@ -28,10 +29,10 @@ def _expected(path):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_all_problems_are_found_at_their_lines(path):
-    begun = time.perf_counter()
+    begun = time.process_time()
     with pytest.raises(DeploymentError) as caught:
         deployment(path)
-    assert time.perf_counter() - begun < SLOW
+    assert time.process_time() - begun < SLOW
     problems = caught.value.problems
     expected = _expected(path)
     assert [problem.line for problem in problems] == [line for line, _ in expected], problems
@@ -59,10 +60,10 @@ GENERATED = {
     "deep_mappings": (b"{a: " * 100_000, "nested more than 40 deep", 1),
     "deep_block_nesting": (b"".join(b" " * n + b"a:\n" for n in range(500)), "nested more than 40 deep", 42),
     "endless_dashes": (b"- " * 100_000, "nested more than 40 deep", 1),
-    "too_many_values": (b"-\n" * 1_000_000, "more than 100000 values", 100_000),
+    "too_many_values": (b"-\n" * 1_000_000, "more than 50000 values", 50_000),
     "too_many_sites": (
         b"sites:\n" + b"".join(b"  s%d: {}\n" % n for n in range(200_000)),
-        "more than 100000 values",
+        "more than 50000 values",
         None,
     ),
     "unclosed_quote": (b'sites: "' + b"a" * 1_000_000, "not YAML", 1),
@@ -77,10 +78,10 @@ GENERATED = {
 @pytest.mark.parametrize("name", GENERATED)
 def test_texts_that_are_no_deployment_at_all(name):
     data, fragment, line = GENERATED[name]
-    begun = time.perf_counter()
+    begun = time.process_time()
     with pytest.raises(DeploymentError) as caught:
         load_bytes(data, "x.yaml")
-    assert time.perf_counter() - begun < SLOW
+    assert time.process_time() - begun < SLOW
     matching = [problem for problem in caught.value.problems if fragment in problem.what]
     assert matching, caught.value.problems[:5]
     assert line is None or matching[0].line == line
@@ -91,10 +92,10 @@ def test_thousands_of_wrong_references_are_not_guessed_at_for_ever():
     boxes = "".join(f"  box{n}: {{box: distinct, in: bax{n}}}\n" for n in range(8_000))
     sites = "".join(f"  - {{between: [site{n}, hq], mbps: 1}}\n" for n in range(3_000))
     text = f"sites: {{hq: {{}}}}\nlinks:\n{sites}streams: {{s: {{schema: a INT, at: {{hq: {{}}}}}}}}\nflow:\n{boxes}"
-    begun = time.perf_counter()
+    begun = time.process_time()
     with pytest.raises(DeploymentError) as caught:
         load(text)
-    assert time.perf_counter() - begun < 5 * SLOW
+    assert time.process_time() - begun < 5 * SLOW
     assert len(caught.value.problems) == 200
     assert "The first 200 are listed." in str(caught.value)
 

@@ -194,6 +194,18 @@ def test_a_query_over_a_broken_stream_is_not_blamed():
     assert [what for _, what in problems(text)] == ["unknown type 'INTT' in 'x INTT'."]
 
 
+def test_what_a_query_may_not_call_is_told_even_when_its_stream_is_broken():
+    text = "sites: {a: {}}\nstreams: {s: {schema: x INTT, at: {a: {}}}}\nqueries:\n"
+    text += "  one: {sql: SELECT reflect(x) FROM s, deliver: {site: a}}\n"
+    text += "  two: {sql: SELECT FROM WHERE s, deliver: {site: a}}\n"
+    text += "  three: {sql: SELECT count(*) FROM s GROUP BY upper(x), deliver: {site: a}}\n"
+    assert [where.split(" ")[1] for where, _ in problems(text)] == [
+        "streams.s.schema",
+        "queries.one.sql",
+        "queries.two.sql",
+    ]
+
+
 def test_a_broken_aggregate_table_or_superbox_is_blamed_once():
     text = SHORT.replace("queries:", "tables: {t: {schema: k STRING, key: q}}\nqueries:")
     text = text.replace("queries:", "aggregates: {m: {over: x INT, lift: y, merge: a, finish: state}}\nqueries:")

@@ -14,14 +14,15 @@ from tradewind.algebra.expressions.tree import (
     columns_of,
     conjunction,
     conjuncts,
+    substitute,
     with_children,
 )
 from tradewind.algebra.operators.base import Operator, walk
-from tradewind.algebra.operators.core import ConnectionPoint, Filter, Join, Union
+from tradewind.algebra.operators.core import ConnectionPoint, Filter, Join, Map, Union
 from tradewind.algebra.operators.derived import Derived
 from tradewind.algebra.operators.ordered import Order, WaitFor
 from tradewind.algebra.operators.stored import Read
-from tradewind.algebra.properties import carrier, passes
+from tradewind.algebra.properties import carrier, groups_by, passes
 
 
 def facts(node: Operator) -> tuple[Expression, ...]:
@@ -69,9 +70,6 @@ def lifted(condition: Expression, node: Operator) -> tuple[Expression, ...]:
     """A condition on the rows of the carrying input, said of the columns that pass; in several ways if these repeat."""
     if not columns_of(condition):
         return (condition,)
-    source = node.inputs[carrier(node)]
-    if not respects_equality(condition, source.schema):
-        return ()
     named: dict[Expression, list[str]] = {}
     for name, expression in passes(node).items():
         if not isinstance(expression, Literal):
@@ -80,9 +78,15 @@ def lifted(condition: Expression, node: Operator) -> tuple[Expression, ...]:
     for turn in range(max(map(len, named.values()), default=0)):
         names = {expression: some[min(turn, len(some) - 1)] for expression, some in named.items()}
         said = _renamed(condition, names)
-        if said is not None:
+        if said is not None and _carried(said, node):
             found[said] = None
     return tuple(found)
+
+
+def _carried(condition: Expression, node: Operator) -> bool:
+    """Whether a condition on passing columns says the same of the rows below: maps and groups lose the sign of a zero."""
+    loses = isinstance(node, Map) or groups_by(node) is not None
+    return not loses or respects_equality(condition, node.schema)
 
 
 def _renamed(expression: Expression, names: dict[Expression, str]) -> Expression | None:
@@ -97,6 +101,27 @@ def _renamed(expression: Expression, names: dict[Expression, str]) -> Expression
             return None
         parts.append(found)
     return with_children(expression, tuple(parts))
+
+
+@lru_cache(maxsize=4096)
+def holds(node: Operator, condition: Expression) -> bool:
+    """Whether a condition is known to hold for every row of the output, perhaps for another reason in each input.
+
+    False only means that it could not be shown.
+    """
+    if implies(conjunction(facts(node)), condition):
+        return True
+    if isinstance(node, Filter | Order | ConnectionPoint):
+        return holds(node.input, condition)
+    if isinstance(node, Union):
+        return all(holds(member, condition) for member in node.members)
+    if isinstance(node, Join):
+        sides = {"inner": (node.left, node.right), "left": (node.left,), "right": (node.right,)}.get(node.how, ())
+        return any(columns_of(condition) <= set(side.schema.names) and holds(side, condition) for side in sides)
+    columns = passes(node)
+    if not columns_of(condition) <= set(columns) or not _carried(condition, node):
+        return False
+    return holds(node.inputs[carrier(node)], substitute(condition, columns)) if node.inputs else False
 
 
 def disjoint(nodes: tuple[Operator, ...], keys: tuple[str, ...]) -> bool:

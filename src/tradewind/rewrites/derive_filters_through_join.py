@@ -32,7 +32,7 @@ from fractions import Fraction
 from tradewind.algebra.expressions.bounds import bound_of, literal_of
 from tradewind.algebra.expressions.implication import implies, respects_equality
 from tradewind.algebra.expressions.tree import Call, Column, Expression, columns_of, conjunction, substitute
-from tradewind.algebra.facts import facts
+from tradewind.algebra.facts import facts, holds
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Band, Join
 from tradewind.algebra.types import TIMESTAMP, is_integer
@@ -77,7 +77,7 @@ def _new(side: _Side) -> list[Expression]:
     """What must hold on the other side and is not known to hold yet."""
     found: list[Expression] = []
     for condition in (*_equal(side), *_within(side)):
-        if not implies(conjunction([*facts(side.other), *found]), condition):
+        if not holds(side.other, condition) and not implies(conjunction(found), condition):
             found.append(condition)
     return found
 

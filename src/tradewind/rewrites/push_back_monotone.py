@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from tradewind.algebra.expressions.implication import implies
 from tradewind.algebra.expressions.tree import Expression, conjunction, conjuncts
-from tradewind.algebra.facts import facts
+from tradewind.algebra.facts import holds
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Filter, Map
 from tradewind.rewrites.bounding import bounds_below
@@ -43,7 +43,7 @@ def push_back_monotone(node: Operator, context: Context) -> Operator | None:
     found: list[Expression] = []
     for condition in conjuncts(node.predicate):
         for bound in bounds_below(condition, node.input):
-            if not implies(conjunction([*facts(below), *found]), bound):
+            if not holds(below, bound) and not implies(conjunction(found), bound):
                 found.append(bound)
     if not found:
         return None

@@ -34,11 +34,12 @@ from __future__ import annotations
 
 from tradewind.algebra.facts import apart
 from tradewind.algebra.operators.base import Operator
-from tradewind.algebra.operators.core import Union
+from tradewind.algebra.operators.core import Top, Union
 from tradewind.algebra.properties import asks_time, groups_by
 from tradewind.rewrites.invariants import broken
 from tradewind.rewrites.moving import with_input
 from tradewind.rewrites.rule import Context, node_rule
+from tradewind.rewrites.tops import cut
 
 
 @node_rule(
@@ -58,8 +59,12 @@ def push_groups_through_disjoint_union(node: Operator, context: Context) -> Oper
     parts = [cluster[0] if len(cluster) == 1 else Union(tuple(cluster)) for cluster in clusters]
     if asks_time(node) and any(part.schema.time != union.schema.time for part in parts):
         return None
-    pushed = Union(tuple(with_input(node, 0, part) for part in parts))
+    pushed = Union(tuple(part if _done(part, node) else with_input(node, 0, part) for part in parts))
     return pushed if broken(node.schema, pushed.schema) is None else None
+
+
+def _done(part: Operator, node: Operator) -> bool:
+    return isinstance(node, Top) and node.rank is None and cut(part, node)
 
 
 def _clusters(members: tuple[Operator, ...], keys: tuple[str, ...]) -> list[list[Operator]]:

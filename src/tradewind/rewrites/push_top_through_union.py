@@ -27,6 +27,7 @@ from dataclasses import replace
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Top, Union
 from tradewind.rewrites.rule import Context, node_rule
+from tradewind.rewrites.tops import cut
 
 
 @node_rule(
@@ -39,10 +40,5 @@ def push_top_through_union(node: Operator, context: Context) -> Operator | None:
     union = node.input
     if context.ordered(node) or (context.shared(union) and not context.opens(union)):
         return None
-    cut = tuple(m if _cut(m, node) else replace(node, input=m, rank=None) for m in union.members)
-    return replace(node, input=Union(cut)) if cut != union.members else None
-
-
-def _cut(member: Operator, top: Top) -> bool:
-    """Whether the member has no more rows of a group than are wanted already."""
-    return isinstance(member, Top) and member.k <= top.k and (member.by, member.per) == (top.by, top.per)
+    members = tuple(m if cut(m, node) else replace(node, input=m, rank=None) for m in union.members)
+    return replace(node, input=Union(members)) if members != union.members else None

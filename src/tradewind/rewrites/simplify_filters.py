@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 from tradewind.algebra.expressions.implication import contradicts, implies
 from tradewind.algebra.expressions.tree import FALSE, Expression, Literal, conjunction, conjuncts
-from tradewind.algebra.facts import facts
+from tradewind.algebra.facts import facts, holds
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Filter
 from tradewind.rewrites.moving import filtered
@@ -36,16 +36,15 @@ from tradewind.rewrites.rule import Context, node_rule
 def simplify_filters(node: Operator, context: Context) -> Operator | None:
     if not isinstance(node, Filter):
         return None
-    known = facts(node.input)
-    asked = _asked(conjuncts(node.predicate), known)
+    asked = _asked(conjuncts(node.predicate), node.input)
     return None if conjunction(asked) == node.predicate else filtered(node.input, asked)
 
 
-def _asked(conditions: Sequence[Expression], known: Sequence[Expression]) -> list[Expression]:
+def _asked(conditions: Sequence[Expression], below: Operator) -> list[Expression]:
     if any(isinstance(condition, Literal) for condition in conditions):
         return [FALSE]  # TRUE is no conjunct, so it is FALSE or NULL
-    kept = [condition for condition in conditions if not implies(conjunction(list(known)), condition)]
-    everything = (*kept, *known)
+    kept = [condition for condition in conditions if not holds(below, condition)]
+    everything = (*kept, *facts(below))
     if any(contradicts(one, two) for place, one in enumerate(kept) for two in everything[place + 1 :]):
         return [FALSE]
     place = 0

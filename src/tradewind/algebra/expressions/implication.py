@@ -171,7 +171,10 @@ def respects_equality(expression: Expression, schema: Schema) -> bool:
 
 
 def _could_tell(part: Expression) -> bool:
-    """Conversions to text, and powers: 1 / -0.0 is another infinity than 1 / 0.0."""
+    """Conversions to text, and powers below zero: 1 / -0.0 is another infinity than 1 / 0.0."""
+    match part:
+        case Call(function="pow", arguments=(_, Literal(value=int() | float() as power))) if power >= 0:
+            return False
     return (isinstance(part, Cast) and _has_text(part.type)) or (isinstance(part, Call) and part.function == "pow")
 
 

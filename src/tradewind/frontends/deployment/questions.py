@@ -13,7 +13,7 @@ from tradewind.errors import ExpressionError, InputError, unknown
 from tradewind.frontends.catalog import Catalog
 from tradewind.frontends.flow.findings import Finding, Path, finding, likely
 from tradewind.frontends.flow.read import MAX_FINDINGS, FlowReader, Scope
-from tradewind.frontends.sql.query import parse_query
+from tradewind.frontends.sql.query import parse_query, refused_words
 
 _WAYS = ("sql", "flow", "from")
 
@@ -68,7 +68,12 @@ class Questions:
         except RecursionError:
             fault = ExpressionError("the query is nested too deeply.", hint="name its parts in WITH, or in `flow:`.")
         words = {word.lower() for word in re.findall(r"[\w.-]+", text)}
-        if not words & {name.lower() for name in self.failed}:
+        if words & {name.lower() for name in self.failed}:
+            # What it reads is of no use, so its columns and types cannot be judged; what it calls can.
+            found = refused_words(text, {*self.catalog.aggregates, *self.failed})
+            if found is not None:
+                self._note(finding(path, found, text))
+        else:
             one = finding(path, fault, text)
             part = f"{fault.where}: " if fault.where and one.line is None and fault.where not in KINDS else ""
             self._note(replace(one, what=part + one.what))

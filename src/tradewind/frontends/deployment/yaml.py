@@ -17,7 +17,7 @@ import yaml
 from tradewind.frontends.flow.findings import Path
 
 MAX_BYTES = 5_000_000
-MAX_NODES = 100_000
+MAX_NODES = 50_000
 MAX_DEPTH = 40
 MAX_DIGITS = 30
 MAX_COMPLAINTS = 100

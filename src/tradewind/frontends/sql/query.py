@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from sqlglot import exp
 
-from tradewind.algebra.expressions.parse import parse_sql
+from tradewind.algebra.aggregates import aggregate_names
+from tradewind.algebra.expressions.functions import ALIASES, FUNCTIONS
+from tradewind.algebra.expressions.parse import forbidden_function, parse_sql
 from tradewind.algebra.expressions.tree import Column, Expression
 from tradewind.algebra.expressions.typing import coerce, resolve
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Union
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import DataType, common
-from tradewind.errors import ExpressionError, ForbiddenError, GraphError, QueryError
+from tradewind.errors import ExpressionError, ForbiddenError, GraphError, InputError, QueryError
 from tradewind.frontends.build import project
 from tradewind.frontends.catalog import Catalog
 from tradewind.frontends.sql.environment import Environment, Named
@@ -25,6 +28,10 @@ from tradewind.frontends.sql.relations import named_query
 from tradewind.frontends.sql.scope import scope_of
 from tradewind.frontends.sql.select import build_select
 from tradewind.frontends.sql.tops import below, ordered
+
+
+_IN_QUERIES = frozenset(("window", "session_window", "row_number", "named_struct"))
+"""Functions that have a meaning of their own in a query, beside the scalar ones and the aggregates."""
 
 
 def parse_query(text: str, catalog: Catalog) -> Operator:
@@ -43,6 +50,25 @@ def parse_query(text: str, catalog: Catalog) -> Operator:
         return _build(statement, Environment(catalog, _build), None)
     except RecursionError:
         raise ExpressionError("the query is nested too deeply.", hint="split it with WITH.") from None
+
+
+def refused_words(text: str, declared: Iterable[str]) -> InputError | None:
+    """What is wrong with a query whatever its streams are: it cannot be read, or it calls what may not be called.
+
+    `declared` names the user's own aggregates.
+    """
+    try:
+        statement = _statement(text)
+        if not isinstance(statement, exp.Query):
+            return _no_query(statement)
+    except InputError as error:
+        return error
+    allowed = aggregate_names() | _IN_QUERIES | {name.lower() for name in declared}
+    for call in statement.find_all(exp.Anonymous):
+        name = str(call.this).lower()
+        if ALIASES.get(name, name) not in FUNCTIONS and name not in allowed:
+            return forbidden_function(str(call.this), allowed)
+    return None
 
 
 def _statement(text: str) -> exp.Expr:
