@@ -93,7 +93,11 @@ def _functions(x: Expression, type_: DataType, chance: random.Random) -> list[Ex
         c = constant(chance.choice((INT, DOUBLE)), chance)
         calls = [Call(op, (x, c)) for op in ("+", "-", "*", "/", "div", "%")]
         calls += [Call("-", (c, x)), Call("negative", (x,)), Call("floor", (x,)), Call("ceil", (x,))]
-        calls += [Call("greatest", (x, c)), Call("least", (x, c)), Call("round", (x, Literal(chance.choice((-1, 0, 1)), INT)))]
+        calls += [
+            Call("greatest", (x, c)),
+            Call("least", (x, c)),
+            Call("round", (x, Literal(chance.choice((-1, 0, 1)), INT))),
+        ]
         calls += [Call(f, (x,)) for f in ("sqrt", "ln", "exp", "abs")] + [Call("pow", (x, Literal(3.0, DOUBLE)))]
         casts = [Cast(x, t) for t in (INT, BIGINT, DOUBLE, FLOAT, STRING, TIMESTAMP)]
         choice = Call("coalesce", (x, c))
@@ -155,7 +159,9 @@ def map_columns(schema: Schema, chance: random.Random) -> Columns:
         renamed = f"{name}2" if chance.random() < 0.1 else name
         columns.append((renamed, Column(name)))
     for stem in chance.sample(("c", "d", "e"), chance.choice((0, 1, 1, 2))):
-        expression = computed(schema, chance) if chance.random() < 0.9 else constant(chance.choice((INT, STRING)), chance)
+        expression = (
+            computed(schema, chance) if chance.random() < 0.9 else constant(chance.choice((INT, STRING)), chance)
+        )
         columns.append((f"{stem}{len(columns)}", expression))
     if chance.random() < 0.15:
         chance.shuffle(columns)

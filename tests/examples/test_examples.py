@@ -14,6 +14,7 @@ from tradewind.rewrites.engine import rewrite
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 
+
 def data_for(path: Path, seed: int, count: int) -> dict:
     mix = random.Random(seed)
     found = tw.deployment(path)

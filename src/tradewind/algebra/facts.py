@@ -84,7 +84,7 @@ def lifted(condition: Expression, node: Operator) -> tuple[Expression, ...]:
 
 
 def _carried(condition: Expression, node: Operator) -> bool:
-    """Whether a condition on passing columns says the same of the rows below: maps and groups lose the sign of a zero."""
+    """Whether a condition on passing columns says the same of the rows below: maps and groups lose a zero's sign."""
     loses = isinstance(node, Map) or groups_by(node) is not None
     return not loses or respects_equality(condition, node.schema)
 

@@ -64,7 +64,12 @@ def renamed_apart(left: Schema, right: Operator, suffix: str) -> tuple[Operator,
 
 
 def join(
-    left: Operator, right: Operator, how: Kind, keys: Sequence[tuple[str, str]], band: Band | None, suffix: str = "right"
+    left: Operator,
+    right: Operator,
+    how: Kind,
+    keys: Sequence[tuple[str, str]],
+    band: Band | None,
+    suffix: str = "right",
 ) -> Join:
     """A join whose right side's clashing columns get a suffix; keys and band name the columns as they were."""
     apart, names = renamed_apart(left.schema, right, suffix)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.ordered import Resample
 from tradewind.interpreter.aggregates import as_float
+from tradewind.interpreter.evaluate import plain_zero
 from tradewind.interpreter.grouping import groups
 from tradewind.interpreter.rows import FOREVER, Bag, Row, Time, Values, content_order, is_final
 from tradewind.interpreter.values import Value
@@ -41,18 +42,19 @@ def _samples(node: Resample, group: Bag) -> list[Sample]:
 
 def _on_grid(node: Resample, key: Values, samples: list[Sample]) -> Iterator[Row]:
     every = node.every or 1
+    lag = _lag(node)  # until a sample's time and the lag have passed, another one may still come between
     for before, after in itertools.pairwise(samples):
         if node.max_gap is not None and after.time - before.time > node.max_gap:
             continue
         first = -(-before.time // every) * every
         for moment in range(first, after.time, every):
-            yield Row((*key, moment, *_between(node, before, after, moment)), max(before.row.due, after.row.due))
+            yield Row((*key, moment, *_between(node, before, after, moment)), after.time + lag)
     for place, sample in enumerate(samples):
         following = samples[place + 1] if place + 1 < len(samples) else None
         bridged = following is not None and (node.max_gap is None or following.time - sample.time <= node.max_gap)
         # Where the line goes on, the loop above has this point already.
         if sample.time % every == 0 and not bridged:
-            yield Row((*key, sample.time, *_between(node, sample, sample, sample.time)), sample.row.due)
+            yield Row((*key, sample.time, *_between(node, sample, sample, sample.time)), sample.time + lag)
 
 
 def _between(node: Resample, before: Sample, after: Sample, moment: int) -> list[Value]:
@@ -68,23 +70,23 @@ def _between(node: Resample, before: Sample, after: Sample, moment: int) -> list
     return found
 
 
-def _line(t0: int, v0: Value, t1: int, v1: Value, moment: int) -> float | None:
+def _line(t0: int, v0: Value, t1: int, v1: Value, moment: int) -> Value:
     """The value at a moment on the line through two points; NULL where one of them is missing."""
     if moment in (t0, t1):
         end = v0 if moment == t0 else v1
-        return None if end is None else float(end)
+        return None if end is None else plain_zero(float(end))
     if v0 is None or v1 is None:
         return None
     try:
         exact = Fraction(v0) + (Fraction(v1) - Fraction(v0)) * (moment - t0) / (t1 - t0)
     except (ValueError, OverflowError):  # an infinity or NaN at one end
-        return float(v0) + (float(v1) - float(v0)) * ((moment - t0) / (t1 - t0))
-    return as_float(exact)
+        return plain_zero(float(v0) + (float(v1) - float(v0)) * ((moment - t0) / (t1 - t0)))
+    return plain_zero(as_float(exact))
 
 
 def _at_rows(node: Resample, at: Operator, by_group: dict[Values, list[Sample]], others: Bag, mark: Time) -> Bag:
     time = at.schema.index(str(at.schema.time))
-    lag = node.input.schema.lag(str(node.input.schema.time)) or 0
+    lag = _lag(node)
     answer: Bag = Bag()
     for key, members in groups(others.items(), node.keys, at.schema).items():
         samples = by_group.get(key, [])
@@ -94,6 +96,10 @@ def _at_rows(node: Resample, at: Operator, by_group: dict[Values, list[Sample]],
             if found.known or is_final(due, mark):
                 answer[Row((*row.values, *found.values), due)] += weight
     return answer
+
+
+def _lag(node: Resample) -> int:
+    return node.input.schema.lag(str(node.input.schema.time)) or 0
 
 
 class _Found(NamedTuple):
@@ -122,4 +128,4 @@ def _value_at(node: Resample, samples: list[Sample], moment: int | None, lag: in
         return _Found(nothing, FOREVER if node.max_gap is None else moment + node.max_gap + lag, False)
     if node.max_gap is not None and after.time - before.time > node.max_gap:
         return _Found(nothing, moment + node.max_gap + lag, True)
-    return _Found(_between(node, before, after, moment), max(before.row.due, after.row.due, moment + lag), True)
+    return _Found(_between(node, before, after, moment), after.time + lag, True)

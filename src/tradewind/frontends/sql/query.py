@@ -29,7 +29,6 @@ from tradewind.frontends.sql.scope import scope_of
 from tradewind.frontends.sql.select import build_select
 from tradewind.frontends.sql.tops import below, ordered
 
-
 _IN_QUERIES = frozenset(("window", "session_window", "row_number", "named_struct"))
 """Functions that have a meaning of their own in a query, beside the scalar ones and the aggregates."""
 
