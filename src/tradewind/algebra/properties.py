@@ -55,6 +55,17 @@ def order_sensitive(node: Operator) -> bool:
     return isinstance(node, Order)
 
 
+def awaits_marks(node: Operator) -> bool:
+    """Some of its rows come only when a mark tells that nothing else will.
+
+    Forbids: changing whose marks it sees; the answer would come to be the same, but not at every moment.
+    """
+    if isinstance(node, Aggregate):
+        return isinstance(node.window, CountedWindow) and node.window.timeout is not None
+    outer = isinstance(node, Join) and node.how != "inner"
+    return outer or isinstance(node, Order) or (isinstance(node, Resample) and node.at is not None)
+
+
 def mergeable(node: Operator) -> bool:
     """Its answer can be put together from answers on parts of the input.
 
@@ -117,36 +128,12 @@ def asks_time(node: Operator) -> bool:
     return isinstance(node, Resample | WaitFor | Read | Update)
 
 
-@singledispatch
 def append_only(node: Operator) -> bool:
     """Rows are never taken back once they are given out.
 
     Allows: aggregates that cannot take rows back, and consumers that cannot correct themselves.
     """
-    return False
-
-
-@append_only.register
-def _(node: Source) -> bool:
-    return not node.revisions
-
-
-@append_only.register(Filter)
-@append_only.register(Map)
-@append_only.register(Union)
-@append_only.register(ConnectionPoint)
-@append_only.register(WaitFor)
-@append_only.register(Partial)
-@append_only.register(Derived)
-def _(node: Operator) -> bool:
-    if isinstance(node, Derived):
-        return append_only(node.expand())
-    return all(append_only(child) for child in node.inputs)
-
-
-@append_only.register
-def _(node: Join) -> bool:
-    return node.how == "inner" and all(append_only(child) for child in node.inputs)
+    return node.append_only
 
 
 def bounded_state(node: Operator) -> bool:

@@ -50,6 +50,12 @@ class Schema:
             (name for name, _ in self.times if name in self.names and self.type_of(name).name == "TIMESTAMP"), None
         )
 
+    @property
+    def soonest(self) -> str | None:
+        """Of the columns that windows may be laid on, the one whose rows are settled soonest after its value."""
+        known = [(lag, name) for name, lag in self.times if name in self.names and self.type_of(name).name == "TIMESTAMP"]
+        return min(known, key=lambda pair: pair[0])[1] if known else None
+
     def lag(self, column: str) -> int | None:
         """How long after its value a time column's rows are settled; None for a column that does not tell the time."""
         return next((lag for name, lag in self.times if name == column), None)

@@ -66,7 +66,10 @@ def order(node: Order, log: list[Delta], mark: Time) -> Bag:
         due = FOREVER if lag is None else row.values[column] + lag
         return place < held or is_final(due, mark)
 
-    return Bag(row for place, row in enumerate(ordered) if free(place, row))
+    settled = node.input.append_only
+    return Bag(
+        Row(row.values, row.due if settled else FOREVER) for place, row in enumerate(ordered) if free(place, row)
+    )
 
 
 def order_of(node: Order) -> Callable[[Row], Value]:

@@ -48,7 +48,8 @@ def _on_grid(node: Resample, key: Values, samples: list[Sample]) -> Iterator[Row
             continue
         first = -(-before.time // every) * every
         for moment in range(first, after.time, every):
-            yield Row((*key, moment, *_between(node, before, after, moment)), after.time + lag)
+            settled = (before if moment == before.time else after).time + lag
+            yield Row((*key, moment, *_between(node, before, after, moment)), settled)
     for place, sample in enumerate(samples):
         following = samples[place + 1] if place + 1 < len(samples) else None
         bridged = following is not None and (node.max_gap is None or following.time - sample.time <= node.max_gap)

@@ -43,13 +43,13 @@ def read(node: Read, rows: Bag, updates: Iterable[tuple[Update, Bag]]) -> Bag:
         if not found and node.keep:
             found = [(None,) * len(select.columns)]
         for values in found:
-            answer[Row(step.row.values + values, step.row.due)] += 1
+            answer[Row(step.row.values + values, max(step.row.due, step.time))] += 1
     return answer
 
 
 def _steps(node: Read | Update, rows: Bag) -> Iterator[_Step]:
     schema = node.input.schema
-    time, content = schema.index(str(schema.time)), content_order(schema)
+    time, content = schema.index(str(schema.soonest)), content_order(schema)
     for row in copies(rows):
         if row.values[time] is not None:
             yield _Step(row.values[time], isinstance(node, Read), node.fingerprint, content(row), node, row)

@@ -32,8 +32,7 @@ def skeletons(graph: Graph) -> dict[Operator, str]:
 
 def _own(node: Operator) -> str:
     """All that a node says apart from its inputs."""
-    left_out = ("schema", "fingerprint", *node.takes)
-    own = {one.name: getattr(node, one.name) for one in fields(node) if one.name not in left_out}
+    own = {one.name: getattr(node, one.name) for one in fields(node) if one.init and one.name not in node.takes}
     return f"{node.kind} {own!r}"
 
 

@@ -1,6 +1,7 @@
 """An input of a union that can hold no row is left out.
 
-Not when something with effects, or that others may attach to, lies below it.
+Not when something with effects, or that others may attach to, lies below it; and not when someone above waits for its
+marks.
 
 >>> from tradewind.algebra.expressions.tree import FALSE
 >>> from tradewind.algebra.operators.core import Filter, Source, Union
@@ -32,7 +33,7 @@ from tradewind.rewrites.rule import Context, node_rule
     helps="Streams that cannot contribute are not read, and nobody waits for their marks.",
 )
 def drop_empty_inputs(node: Operator, context: Context) -> Operator | None:
-    if not isinstance(node, Union) or len(node.members) < 2:
+    if not isinstance(node, Union) or len(node.members) < 2 or context.awaited(node):
         return None
     kept = [member for member in node.members if not _empty(member)] or list(node.members[:1])
     less = kept[0] if len(kept) == 1 else Union(tuple(kept))

@@ -35,7 +35,7 @@ from __future__ import annotations
 from tradewind.algebra.facts import apart
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Top, Union
-from tradewind.algebra.properties import asks_time, groups_by
+from tradewind.algebra.properties import asks_time, awaits_marks, groups_by
 from tradewind.rewrites.invariants import broken
 from tradewind.rewrites.moving import with_input
 from tradewind.rewrites.rule import Context, node_rule
@@ -48,7 +48,7 @@ from tradewind.rewrites.tops import cut
 )
 def push_groups_through_disjoint_union(node: Operator, context: Context) -> Operator | None:
     keys = groups_by(node)
-    if not keys or not isinstance(node.inputs[0], Union):
+    if not keys or not isinstance(node.inputs[0], Union) or awaits_marks(node):
         return None
     union = node.inputs[0]
     if context.ordered(node) or (context.shared(union) and not context.opens(union)):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.base import Operator
-from tradewind.algebra.properties import order_sensitive, splittable
+from tradewind.algebra.properties import awaits_marks, order_sensitive, splittable
 
 
 class Context:
@@ -19,6 +19,7 @@ class Context:
     def __init__(self, graph: Graph) -> None:
         self._readers: dict[Operator, tuple[Operator | None, ...]] = {}
         self._ordered: set[Operator] = set()
+        self._awaited: set[Operator] = set()
         for node in graph:
             for child in node.inputs:
                 self._readers[child] = (*self._readers.get(child, ()), node)
@@ -27,6 +28,8 @@ class Context:
         for node in reversed(tuple(graph)):
             if order_sensitive(node) or node in self._ordered:
                 self._ordered.update(node.inputs)
+            if awaits_marks(node) or node in self._awaited:
+                self._awaited.update(node.inputs)
 
     def shared(self, node: Operator) -> bool:
         """Whether more than one operator or result reads the node."""
@@ -45,13 +48,17 @@ class Context:
         """Whether an operator above answers differently when the node's rows come in another order."""
         return node in self._ordered
 
+    def awaited(self, node: Operator) -> bool:
+        """Whether an operator above gives rows only when the node's mark has come far enough."""
+        return node in self._awaited
+
     def carry(self, old: Operator, new: Operator) -> None:
         """The new node stands where the old one stood."""
         if old != new:
-            known = self._readers.get(new, ())
-            self._readers[new] = (*known, *self._readers.get(old, ()))
-            if old in self._ordered:
-                self._ordered.add(new)
+            self._readers[new] = (*self._readers.get(new, ()), *self._readers.get(old, ()))
+            for known in (self._ordered, self._awaited):
+                if old in known:
+                    known.add(new)
 
 
 NodeRule = Callable[[Operator, Context], Operator | None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tradewind.algebra.aggregates import AggregateCall
-from tradewind.algebra.operators.base import Operator
+from tradewind.algebra.operators.base import Linear, Operator
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import INTERVAL, DataType, is_orderable
 from tradewind.algebra.windows import TimeWindow, Window
@@ -38,7 +38,7 @@ class Aggregate(Operator):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Partial(Operator):
+class Partial(Linear):
     """The lifted and merged states of the rows at hand, per group and window; it remembers nothing between batches."""
 
     input: Operator

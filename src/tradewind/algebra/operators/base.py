@@ -17,6 +17,8 @@ class Operator:
 
     schema: Schema = field(init=False, repr=False)
     fingerprint: str = field(init=False, repr=False)
+    append_only: bool = field(init=False, repr=False)
+    """Whether rows, once given out, are never taken back."""
     takes: ClassVar[tuple[str, ...]] = ("input",)
     """The names of the fields that hold this node's inputs."""
     derived: ClassVar[bool] = False
@@ -28,17 +30,22 @@ class Operator:
         except InputError as error:
             raise error if error.where else error.at(self.kind) from None
         object.__setattr__(self, "schema", schema)
+        object.__setattr__(self, "append_only", self.only_adds())
         object.__setattr__(self, "fingerprint", self._fingerprint())
 
     def output(self) -> Schema:
         """The schema of the result; raises where the parameters do not fit the inputs."""
         raise NotImplementedError
 
+    def only_adds(self) -> bool:
+        """Whether it never takes back a row that it has given out; no, unless an operator knows better."""
+        return False
+
     def _fingerprint(self) -> str:
         # Comparing content recursively would take time exponential in the depth of a graph with shared parts.
         digest = hashlib.blake2b(self.kind.encode(), digest_size=16)
         for one in fields(self):
-            if one.name in ("schema", "fingerprint"):
+            if not one.init:
                 continue
             value = getattr(self, one.name)
             if one.name in self.takes:
@@ -82,6 +89,14 @@ class Operator:
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.fingerprint[:6]}: {self.schema}>"
+
+
+class Linear(Operator):
+    """An operator that takes back only what its inputs take back."""
+
+    def only_adds(self) -> bool:
+        """If all inputs only add."""
+        return all(child.append_only for child in self.inputs)
 
 
 def walk(*roots: Operator) -> Iterator[Operator]:

@@ -9,7 +9,7 @@ from typing import Literal as OneOf
 from tradewind.algebra.expressions.clock import lag_of
 from tradewind.algebra.expressions.tree import Expression
 from tradewind.algebra.expressions.typing import require_boolean, resolve
-from tradewind.algebra.operators.base import Operator
+from tradewind.algebra.operators.base import Linear, Operator
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import INT, INTERVAL, NULL, TIMESTAMP, common, is_numeric, is_orderable
 from tradewind.errors import GraphError
@@ -41,9 +41,13 @@ class Source(Operator):
             raise GraphError(f"stream {self.stream!r} cannot be late by less than nothing.")
         return self.columns
 
+    def only_adds(self) -> bool:
+        """Unless the stream is declared to be revised."""
+        return not self.revisions
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Filter(Operator):
+class Filter(Linear):
     """The rows for which the predicate is true."""
 
     input: Operator
@@ -57,7 +61,7 @@ class Filter(Operator):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Map(Operator):
+class Map(Linear):
     """Each row with its columns computed anew from expressions."""
 
     input: Operator
@@ -96,7 +100,7 @@ def _with_parts(lags: list[tuple[str, int | None]], columns: Columns, schema: Sc
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Union(Operator):
+class Union(Linear):
     """All rows of all inputs."""
 
     members: tuple[Operator, ...]
@@ -162,6 +166,10 @@ class Join(Operator):
         if self.band:
             self._check_band(self.band, left, right)
         return Schema(left.columns + right.columns, self._times(left, right))
+
+    def only_adds(self) -> bool:
+        """A pair stays as long as both its rows do; a row without a match may find one late."""
+        return self.how == "inner" and self.left.append_only and self.right.append_only
 
     def _check_pair(self, a: str, b: str, left: Schema, right: Schema) -> None:
         kinds = left.type_of(a), right.type_of(b)
@@ -232,7 +240,7 @@ class Top(Operator):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConnectionPoint(Operator):
+class ConnectionPoint(Linear):
     """The input as it is, with its history kept by time or by count for those who come later. Nothing is moved across
     it.
     """

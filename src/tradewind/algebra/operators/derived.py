@@ -33,6 +33,10 @@ class Derived(Operator):
         """As that of what it stands for."""
         return self.expand().schema
 
+    def only_adds(self) -> bool:
+        """As what it stands for."""
+        return self.expand().append_only
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Distinct(Derived):

@@ -8,7 +8,7 @@ from typing import Literal as OneOf
 
 from tradewind.algebra.expressions.tree import Expression
 from tradewind.algebra.expressions.typing import require_boolean
-from tradewind.algebra.operators.base import Operator
+from tradewind.algebra.operators.base import Linear, Operator
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import DOUBLE, DataType, is_numeric, is_orderable
 from tradewind.algebra.windows import require_time
@@ -16,7 +16,7 @@ from tradewind.errors import GraphError
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Order(Operator):
+class Order(Linear):
     """The rows in the order of a column, as far as a buffer of `slack` rows can sort them; a row that comes later
     still is dropped.
     """
@@ -26,12 +26,13 @@ class Order(Operator):
     slack: int
 
     def output(self) -> Schema:
-        """As the input's."""
+        """As the input's; it tells the time only where rows are never taken back."""
         if self.slack < 0:
             raise GraphError("slack must be zero tuples or more.")
         if not is_orderable(self.input.schema.type_of(self.by)):
             raise GraphError(f"{self.by!r} is {self.input.schema.type_of(self.by)} and cannot be ordered.")
-        return self.input.schema
+        # Where rows are taken back, one that was let go may have to wait again: nothing is settled before the end.
+        return self.input.schema if self.input.append_only else Schema(self.input.schema.columns)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,7 +96,7 @@ class Resample(Operator):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WaitFor(Operator):
+class WaitFor(Linear):
     """Each row of the input for which, less than `timeout` later, a row of `signal` satisfies the predicate with it;
     others are dropped.
     """

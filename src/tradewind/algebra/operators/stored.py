@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tradewind.algebra.durations import format_duration
 from tradewind.algebra.expressions.tree import Column
 from tradewind.algebra.expressions.typing import resolve
-from tradewind.algebra.operators.base import Operator, walk
+from tradewind.algebra.operators.base import Linear, Operator, walk
 from tradewind.algebra.operators.core import Columns
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.statements import parse_change, parse_read
@@ -18,6 +19,8 @@ from tradewind.errors import GraphError
 @dataclass(frozen=True, eq=False, repr=False)
 class Read(Operator):
     """Each row with every row that a SELECT on the table gives for it, as the table is at the row's time.
+
+    A row's time is its event time; of several (after a join, say), the one that is settled soonest.
 
     `:name` in the text stands for the row's column. Without an answer the row is dropped, or kept with NULLs when
     `keep` is set.
@@ -33,11 +36,14 @@ class Read(Operator):
         require_time(self.input.schema, None)
         select = parse_read(self.statement, self.table, self.input.schema)
         selected = tuple((name, type_) for name, _, type_ in select.columns)
-        return Schema(self.input.schema.columns + selected, self.input.schema.times)
+        # What the table holds at a time is known once that time has passed, even where the row was settled before.
+        time = str(self.input.schema.soonest)
+        lag = max(0, self.input.schema.lag(time) or 0)
+        return Schema(self.input.schema.columns + selected, ((time, lag),))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Update(Operator):
+class Update(Linear):
     """Each row's INSERT, UPDATE or DELETE done to the table, in the order of event time; then `report` is given out.
 
     At equal times the rows' content decides the order, and updates come before reads.
@@ -51,6 +57,12 @@ class Update(Operator):
     def output(self) -> Schema:
         """The reported columns."""
         require_time(self.input.schema, None)
+        lag = self.input.schema.lag(str(self.input.schema.soonest)) or 0
+        if lag > 0:
+            raise GraphError(
+                f"rows are settled only {format_duration(lag)} after their time, too late to update a table in order.",
+                hint="keep the later of the two times of the join, or window the rows first.",
+            )
         parse_change(self.statement, self.table, self.input.schema)
         for node in walk(self.input):
             if isinstance(node, Read) and node.table.name == self.table.name:
