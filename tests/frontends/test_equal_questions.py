@@ -1,4 +1,4 @@
-"""One question asked in SQL, in Python and as boxes is one graph; and every graph comes back from JSON and from `flow:`."""
+"""One question asked in SQL, in Python and as boxes is one graph; each comes back from JSON and from `flow:`."""
 
 import json
 
@@ -36,7 +36,9 @@ QUESTIONS = {
         bits: {box: map, in: ok, columns: {domain: domain, bits: bytes * 8}}
         """,
     ),
-    "everything": ("SELECT * FROM requests", lambda d: d.stream("requests"), "same: {box: map, in: requests, keep: all}"),
+    "everything": (
+        "SELECT * FROM requests", lambda d: d.stream("requests"), "same: {box: map, in: requests, keep: all}",
+    ),
     "top per window": (
         """SELECT window.start AS minute, domain, count(*) AS hits FROM requests WHERE status < 500
            GROUP BY window(ts, '1 minute'), domain
@@ -100,7 +102,9 @@ QUESTIONS = {
     ),
     "left join": (
         "SELECT * FROM requests r LEFT JOIN clicks c ON r.domain = c.domain AND c.at = r.ts",
-        lambda d: d.stream("requests").join(d.stream("clicks"), on={"domain": "domain", "ts": "at"}, how="left", suffix="c"),
+        lambda d: (
+            d.stream("requests").join(d.stream("clicks"), on={"domain": "domain", "ts": "at"}, how="left", suffix="c")
+        ),
         "both: {box: join, in: [requests, clicks], on: {domain: domain, ts: at}, how: left, suffix: c}",
     ),
     "union of maps": (

@@ -103,7 +103,8 @@ def test_infinities_and_nan_in_sums() -> None:
 
 CALLS = {
     "count": "count(i)", "count_if": "count_if(i > 1)", "sum": "sum(d)", "avg": "avg(i)", "min": "min(d)",
-    "max": "max(k)", "bool_and": "bool_and(b)", "bool_or": "bool_or(b)", "var_samp": "var_samp(d)", "var_pop": "var_pop(i)",
+    "max": "max(k)", "bool_and": "bool_and(b)", "bool_or": "bool_or(b)", "var_samp": "var_samp(d)",
+    "var_pop": "var_pop(i)",
     "stddev_samp": "stddev_samp(i)", "stddev_pop": "stddev_pop(d)", "first": "first(i)", "last": "last(d)",
     "delta": "delta(i)", "count_distinct": "count(DISTINCT i)", "approx_count_distinct": "approx_count_distinct(k)",
     "theta_count_distinct": "theta_count_distinct(i)", "percentile": "percentile(d, 0.3)",

@@ -4,9 +4,9 @@ import random
 from collections import Counter
 
 import pytest
+
 from tests.random_data import random_data
 from tests.random_graphs import random_graph
-
 from tradewind.algebra.graph import Graph
 from tradewind.algebra.properties import order_sensitive
 from tradewind.interpreter.run import Run, Weighted, answer
@@ -23,13 +23,21 @@ def in_time(graph: Graph, chance: random.Random) -> dict:
         schema = graph.sources()[stream].schema
         place = schema.index(schema.time) if schema.time else 0
         plain = {o: [row for row in rows if not isinstance(row, Weighted)] for o, rows in origins.items()}
-        found[stream] = {o: sorted(rows, key=lambda row: row[place]) for o, rows in plain.items()}  # noqa: B023
+        found[stream] = {o: sorted(rows, key=lambda row: row[place]) for o, rows in plain.items()}
     return found
 
 
 def steps(graph: Graph, data: dict) -> list[int]:
     times = [row[0] for origins in data.values() for rows in origins.values() for row in rows]
     return list(range(min(times, default=0), max(times, default=0) + STEP + 1, STEP)) or [0]
+
+
+def between(data: dict, start: int, end: int) -> dict:
+    """The rows with event times from start to before end."""
+    return {
+        stream: {origin: [row for row in rows if start <= row[0] < end] for origin, rows in origins.items()}
+        for stream, origins in data.items()
+    }
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
@@ -43,8 +51,7 @@ def test_final_rows_stay_and_time_steps_lead_to_the_whole_answer(chunk: int) -> 
         final: dict[str, Counter] = {name: Counter() for name in graph.names}
         before = -(10**18)
         for now in steps(graph, data):
-            batch = {s: {o: [r for r in rows if before <= r[0] < now] for o, rows in os.items()} for s, os in data.items()}
-            run.feed(batch, {s: dict.fromkeys(os, now) for s, os in data.items()})
+            run.feed(between(data, before, now), {s: dict.fromkeys(origins, now) for s, origins in data.items()})
             before = now
             for name in graph.names:
                 found = run.final(name)

@@ -103,25 +103,32 @@ def _renamed(expression: Expression, names: dict[Expression, str]) -> Expression
     return with_children(expression, tuple(parts))
 
 
-@lru_cache(maxsize=4096)
 def holds(node: Operator, condition: Expression) -> bool:
     """Whether a condition is known to hold for every row of the output, perhaps for another reason in each input.
 
     False only means that it could not be shown.
     """
+    try:
+        return _holds(node, condition)
+    except RecursionError:
+        return False
+
+
+@lru_cache(maxsize=4096)
+def _holds(node: Operator, condition: Expression) -> bool:
     if implies(conjunction(facts(node)), condition):
         return True
     if isinstance(node, Filter | Order | ConnectionPoint):
-        return holds(node.input, condition)
+        return _holds(node.input, condition)
     if isinstance(node, Union):
         return all(holds(member, condition) for member in node.members)
     if isinstance(node, Join):
         sides = {"inner": (node.left, node.right), "left": (node.left,), "right": (node.right,)}.get(node.how, ())
-        return any(columns_of(condition) <= set(side.schema.names) and holds(side, condition) for side in sides)
+        return any(columns_of(condition) <= set(side.schema.names) and _holds(side, condition) for side in sides)
     columns = passes(node)
     if not columns_of(condition) <= set(columns) or not _carried(condition, node):
         return False
-    return holds(node.inputs[carrier(node)], substitute(condition, columns)) if node.inputs else False
+    return _holds(node.inputs[carrier(node)], substitute(condition, columns)) if node.inputs else False
 
 
 def disjoint(nodes: tuple[Operator, ...], keys: tuple[str, ...]) -> bool:

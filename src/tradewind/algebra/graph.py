@@ -88,7 +88,9 @@ class Graph:
         nodes = []
         for node in self:
             ids[node] = f"{node.kind}-{len(ids) + 1}"
-            parameters = {f.name: encode(getattr(node, f.name)) for f in fields(node) if _is_parameter(node, f.name)}
+            parameters = {
+                f.name: encode(getattr(node, f.name)) for f in fields(node) if f.init and f.name not in node.takes
+            }
             inputs = {name: _ids(getattr(node, name), ids) for name in node.takes}
             kept = {name: value for name, value in (parameters | inputs).items() if value is not None}
             nodes.append({"id": ids[node], "kind": node.kind, **kept})
@@ -128,10 +130,6 @@ def _head(item: Any) -> tuple[str, type[Operator]]:
         if needed and key not in item:
             raise GraphError(f"node {id_!r} has no {key!r}.")
     return id_, class_
-
-
-def _is_parameter(node: Operator, name: str) -> bool:
-    return name not in node.takes and name not in ("schema", "fingerprint")
 
 
 def _ids(value: Any, ids: dict[Operator, str]) -> Any:

@@ -46,15 +46,16 @@ class Schema:
     @property
     def time(self) -> str | None:
         """The first column that windows over time may be laid on, or None."""
-        return next(
-            (name for name, _ in self.times if name in self.names and self.type_of(name).name == "TIMESTAMP"), None
-        )
+        return next((name for name, _ in self.times if self._is_timestamp(name)), None)
 
     @property
     def soonest(self) -> str | None:
         """Of the columns that windows may be laid on, the one whose rows are settled soonest after its value."""
-        known = [(lag, name) for name, lag in self.times if name in self.names and self.type_of(name).name == "TIMESTAMP"]
-        return min(known, key=lambda pair: pair[0])[1] if known else None
+        known = {name: lag for name, lag in self.times if self._is_timestamp(name)}
+        return min(known, key=lambda name: known[name], default=None)
+
+    def _is_timestamp(self, name: str) -> bool:
+        return name in self.names and self.type_of(name).name == "TIMESTAMP"
 
     def lag(self, column: str) -> int | None:
         """How long after its value a time column's rows are settled; None for a column that does not tell the time."""

@@ -92,8 +92,9 @@ def session(gap: str, column: str | None = None) -> TimedSpec:
 def tuples(
     size: int, step: int | None = None, timeout: str | None = None, slack: int | None = None, order: str | None = None
 ) -> TimedSpec:
-    """Windows of `size` rows, a new one every `step` rows (else side by side), in the order of event time unless another column is named.
+    """Windows of `size` rows, a new one every `step` rows (else side by side).
 
+    Rows are in the order of event time unless another column is named.
     A silence of `timeout` closes those that are open. A row that more than `slack` greater rows overtook is dropped.
     """
     counts = whole(size, "size"), whole(size if step is None else step, "step")

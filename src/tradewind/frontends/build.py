@@ -57,7 +57,7 @@ def top(
 
 
 def renamed_apart(left: Schema, right: Operator, suffix: str) -> tuple[Operator, dict[str, str]]:
-    """The right side of a join with the columns that the left side has too renamed to `name_suffix`; and those names."""
+    """The right side of a join, its columns that the left side has too renamed to `name_suffix`; and those names."""
     taken = {name.lower() for name in left.names}
     names = {name: f"{name}_{suffix}" for name in right.schema.names if name.lower() in taken}
     return rename(right, names) if names else right, names
@@ -69,6 +69,7 @@ def join(
     how: Kind,
     keys: Sequence[tuple[str, str]],
     band: Band | None,
+    *,
     suffix: str = "right",
 ) -> Join:
     """A join whose right side's clashing columns get a suffix; keys and band name the columns as they were."""

@@ -102,7 +102,7 @@ class Stream(Rows):
         """
         right = _operator(other)
         near = band_of(self.schema, right.schema, within, band)
-        return self._on(build.join(self.operator, right, how, _pairs(on), near, suffix))
+        return self._on(build.join(self.operator, right, how, _pairs(on), near, suffix=suffix))
 
     def group_by(self, *texts: str, window: WindowSpec | None = None, **named: str) -> Grouped:
         """The rows by columns or expressions, and by window; `.agg(…)` then says what is asked of each group."""

@@ -30,10 +30,9 @@ worse
 
 from __future__ import annotations
 
-from tradewind.algebra.expressions.tree import Expression
 from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.base import Operator, walk
-from tradewind.algebra.operators.core import Source
+from tradewind.algebra.operators.core import Filter, Source
 from tradewind.rewrites.containment import residual, skeletons
 from tradewind.rewrites.invariants import broken
 from tradewind.rewrites.moving import filtered
@@ -62,26 +61,35 @@ def _pair(graph: Graph) -> tuple[Operator, Operator] | None:
     for node, skeleton in skeletons(graph).items():
         alike.setdefault(skeleton, []).append(node)
     groups = {node: group for group in alike.values() if len(group) > 1 for node in group}
-    place = {node: number for number, node in enumerate(graph)}
     for narrow in reversed(tuple(graph)):
-        best: tuple[int, Operator] | None = None
-        for wide in groups.get(narrow, ()):
-            rest = _rest(narrow, wide, place)
-            if rest is not None and (best is None or len(rest) < best[0]):
-                best = len(rest), filtered(wide, rest)
-        if best is not None:
-            return narrow, best[1]
+        if narrow in groups and not _served(narrow):
+            instead = _narrowest(narrow, groups[narrow])
+            if instead is not None:
+                return narrow, instead
     return None
 
 
-def _rest(narrow: Operator, wide: Operator, place: dict[Operator, int]) -> tuple[Expression, ...] | None:
-    if narrow == wide or isinstance(narrow, Source) or broken(narrow.schema, wide.schema) is not None:
-        return None
-    if wide in set(walk(narrow)) or narrow in set(walk(wide)):
-        return None
-    rest = residual(narrow, wide)
-    # Two that contain each other are the same: the first stays.
-    return None if rest == () and place[wide] > place[narrow] else rest
+def _served(node: Operator) -> bool:
+    """Whether it reads from a filter for several already: filters for one alone have been merged."""
+    return isinstance(node, Source) or (isinstance(node, Filter) and isinstance(node.input, Filter))
+
+
+def _narrowest(narrow: Operator, group: list[Operator]) -> Operator | None:
+    """The node in terms of the member of its group that has the fewest rows too many."""
+    chosen: Operator | None = None
+    for wide in group:
+        fits = wide != narrow and broken(narrow.schema, wide.schema) is None and not _linked(narrow, wide)
+        rest = residual(narrow, wide) if fits else None
+        # Two that contain each other are the same: the first stays.
+        if rest is None or (rest == () and group.index(wide) > group.index(narrow)):
+            continue
+        if chosen is None or residual(wide, chosen) is not None:
+            chosen = wide
+    return None if chosen is None else filtered(chosen, residual(narrow, chosen) or ())
+
+
+def _linked(one: Operator, other: Operator) -> bool:
+    return any(node == other for node in walk(one)) or any(node == one for node in walk(other))
 
 
 def _exchanged(graph: Graph, old: Operator, new: Operator) -> Graph:

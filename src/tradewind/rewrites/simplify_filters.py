@@ -37,7 +37,7 @@ def simplify_filters(node: Operator, context: Context) -> Operator | None:
     if not isinstance(node, Filter):
         return None
     asked = _asked(conjuncts(node.predicate), node.input)
-    return None if conjunction(asked) == node.predicate else filtered(node.input, asked)
+    return None if asked and conjunction(asked) == node.predicate else filtered(node.input, asked)
 
 
 def _asked(conditions: Sequence[Expression], below: Operator) -> list[Expression]:

@@ -162,7 +162,7 @@ class JoinBox(ManyIn):
         left, right = (given.nodes[name] for name in self.inputs)
         with at("on"):
             keys = [(left.schema.find(a), right.schema.find(b)) for a, b in self.on]
-        return build.join(left, right, self.how, keys, self._band(left.schema, right.schema), self.suffix)
+        return build.join(left, right, self.how, keys, self._band(left.schema, right.schema), suffix=self.suffix)
 
     def _band(self, left: Schema, right: Schema) -> Band | None:
         if self.within is not None:

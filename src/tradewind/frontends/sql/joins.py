@@ -148,7 +148,7 @@ def _build(node: Operator, step: _Step, terms: Terms) -> Operator:
     band = terms.band
     if band is not None:
         band = Band(band.left, own.get(band.right, band.right), band.low, band.high)
-    built = join(node, step.relation.node, step.how, keys, band, step.suffix)
+    built = join(node, step.relation.node, step.how, keys, band, suffix=step.suffix)
     if not terms.rest:
         return built
     return Filter(built, require_boolean(conjunction(terms.rest), built.schema))
