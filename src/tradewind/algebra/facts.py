@@ -121,7 +121,7 @@ def _holds(node: Operator, condition: Expression) -> bool:
     if isinstance(node, Filter | Order | ConnectionPoint):
         return _holds(node.input, condition)
     if isinstance(node, Union):
-        return all(holds(member, condition) for member in node.members)
+        return all(_holds(member, condition) for member in node.members)
     if isinstance(node, Join):
         sides = {"inner": (node.left, node.right), "left": (node.left,), "right": (node.right,)}.get(node.how, ())
         return any(columns_of(condition) <= set(side.schema.names) and _holds(side, condition) for side in sides)

@@ -188,8 +188,8 @@ KINDS: dict[str, type[Window]] = {
 }  # fmt: skip
 
 
-def require_time(schema: Schema, column: str | None) -> None:
-    """Refuse a column that is not the event time of the stream."""
+def require_time(schema: Schema, column: str | None, what: str = "window") -> None:
+    """Refuse a column that is not the event time of the stream, or a stream without one."""
     known = [name for name, _ in schema.times if name in schema.names and schema.type_of(name) == TIMESTAMP]
     if column is not None and column in known:
         return
@@ -197,7 +197,7 @@ def require_time(schema: Schema, column: str | None) -> None:
         return
     named = f"{column!r} is not the event time" if column else "the stream has no event time"
     hint = f"its event time is {known[0]!r}." if known else "declare `time:` on the stream and keep that column."
-    raise GraphError(f"window without event time: {named}.", hint=hint, candidates=known)
+    raise GraphError(f"{what} without event time: {named}.", hint=hint, candidates=known)
 
 
 def _check_slack(slack: int | None) -> None:

@@ -139,7 +139,7 @@ def band_of(left: Schema, right: Schema, within: str | tuple[str, str] | None, s
             "a join has either within or a band.", hint="use one band on the event times, and filter for the rest."
         )
     for schema in (left, right):
-        require_time(schema, None)
+        require_time(schema, None, "within")
     if isinstance(within, str):
         return Band(str(left.time), str(right.time), -length(within), length(within))
     ends = [length(end) for end in iterated(within, "a length of time or two")]

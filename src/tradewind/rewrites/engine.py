@@ -18,6 +18,9 @@ Observer = Callable[[Rule, Graph], None]
 MAX_PASSES = 100
 """More passes over all rules than any graph has needed: rules that still fire then undo one another."""
 
+_DEEP = 50
+"""So far down a rule follows what it moves before it starts again from the streams."""
+
 _SHOWN = 3
 """So many operators of a changed graph are named in the trace."""
 
@@ -112,20 +115,31 @@ class _Work:
 
     def _on_nodes(self, rule: Rule) -> Graph | None:
         done: dict[Operator, Operator] = {}
+        settled: set[Operator] = set()
         start = len(self.trace)
         for node in self.nodes:
             found = node.with_inputs(tuple([done[child] for child in node.inputs]))
             self.context.carry(node, found)
-            new = rule.on_node(found, self.context) if rule.on_node else None
-            if new is not None and new != found:
-                _check(rule, found.schema, new.schema, label(found), keep_time=True)
-                self.trace.append(Fired(rule.name, label(found), label(new), rule.helps))
-                self.context.carry(node, new)
-                found = new
-            done[node] = found
+            new = self._fired(rule, found, settled, _DEEP)
+            self.context.carry(node, new)
+            done[node] = new
+            settled.add(new)
         if len(self.trace) == start:
             return None
         return Graph(tuple((name, done[node]) for name, node in self.graph.results))
+
+    def _fired(self, rule: Rule, node: Operator, settled: set[Operator], deep: int) -> Operator:
+        """What the rule makes of the node; and, for a while, of the nodes that it made just below."""
+        new = rule.on_node(node, self.context) if rule.on_node else None
+        if new is None or new == node:
+            return node
+        _check(rule, node.schema, new.schema, label(node), keep_time=True)
+        self.trace.append(Fired(rule.name, label(node), label(new), rule.helps))
+        if deep == 0:
+            return new
+        return new.with_inputs(
+            tuple(c if c in settled else self._fired(rule, c, settled, deep - 1) for c in new.inputs)
+        )
 
     def _on_graph(self, rule: Rule) -> Graph | None:
         after = rule.on_graph(self.graph, self.context) if rule.on_graph else None

@@ -102,7 +102,7 @@ def _representable(bound: Bound, type_: DataType) -> Bound | None:
 def _nearest(number: Fraction, type_: DataType) -> float:
     largest = sys.float_info.max if type_ == DOUBLE else float(_MOST[FLOAT] - 2**104)
     if abs(number) >= Fraction(largest):
-        return math.copysign(largest, number)
+        return largest if number > 0 else -largest
     value = float(number)
     return value if type_ == DOUBLE else float(struct.unpack("<f", struct.pack("<f", value))[0])
 

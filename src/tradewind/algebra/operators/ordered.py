@@ -64,7 +64,7 @@ class Resample(Operator):
             raise GraphError("resample's grid and largest gap must be longer than nothing.")
         if not self.values:
             raise GraphError("resample needs the columns whose values are wanted.")
-        require_time(schema, None)
+        require_time(schema, None, "rows")
         values = tuple((name, self._value_type(name)) for name in self.values)
         return self._on_grid(schema, values) if self.at is None else self._at_times(self.at.schema, values)
 
@@ -84,7 +84,7 @@ class Resample(Operator):
         return Schema((*keys, (str(time), schema.type_of(str(time))), *values), times)
 
     def _at_times(self, other: Schema, values: tuple[tuple[str, DataType], ...]) -> Schema:
-        require_time(other, None)
+        require_time(other, None, "rows")
         for key in self.keys:
             if other.type_of(key) != self.input.schema.type_of(key):
                 raise GraphError(f"the key {key!r} has another type in the other stream.")
@@ -112,8 +112,8 @@ class WaitFor(Linear):
         own, other = self.input.schema, self.signal.schema
         if self.timeout <= 0:
             raise GraphError("waitfor needs a timeout longer than nothing.")
-        require_time(own, None)
-        require_time(other, None)
+        require_time(own, None, "rows")
+        require_time(other, None, "rows")
         both = pair_schema(own, other)
         if require_boolean(self.predicate, both) != self.predicate:
             raise GraphError("the predicate was not resolved against both inputs.")

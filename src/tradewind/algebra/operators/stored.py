@@ -33,7 +33,7 @@ class Read(Operator):
 
     def output(self) -> Schema:
         """The input's columns, then the selected ones."""
-        require_time(self.input.schema, None)
+        require_time(self.input.schema, None, "rows")
         select = parse_read(self.statement, self.table, self.input.schema)
         selected = tuple((name, type_) for name, _, type_ in select.columns)
         # What the table holds at a time is known once that time has passed, even where the row was settled before.
@@ -56,7 +56,7 @@ class Update(Linear):
 
     def output(self) -> Schema:
         """The reported columns."""
-        require_time(self.input.schema, None)
+        require_time(self.input.schema, None, "rows")
         lag = self.input.schema.lag(str(self.input.schema.soonest)) or 0
         if lag > 0:
             raise GraphError(
