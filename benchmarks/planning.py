@@ -1,4 +1,4 @@
-"""How long planning takes before anything runs: importing, checking the examples, and rewriting, as the number of origins grows.
+"""How long planning takes before anything runs: importing, checking the examples, rewriting as origins grow in number.
 
 Run with `./dev bench planning`. Each figure is the best of several; bars are relative to the longest of their group.
 """

@@ -120,10 +120,10 @@ class _Work:
         for node in self.nodes:
             found = node.with_inputs(tuple([done[child] for child in node.inputs]))
             self.context.carry(node, found)
-            new = self._fired(rule, found, settled, _DEEP)
-            self.context.carry(node, new)
-            done[node] = new
-            settled.add(new)
+            settled.add(found)
+            done[node] = self._fired(rule, found, settled, _DEEP)
+            self.context.carry(node, done[node])
+            settled.add(done[node])
         if len(self.trace) == start:
             return None
         return Graph(tuple((name, done[node]) for name, node in self.graph.results))

@@ -25,6 +25,7 @@ class Context:
                 self._readers[child] = (*self._readers.get(child, ()), node)
         for _, root in graph.results:
             self._readers[root] = (*self._readers.get(root, ()), None)
+        self._before = dict(self._readers)
         for node in reversed(tuple(graph)):
             if order_sensitive(node) or node in self._ordered:
                 self._ordered.update(node.inputs)
@@ -53,9 +54,9 @@ class Context:
         return node in self._awaited
 
     def carry(self, old: Operator, new: Operator) -> None:
-        """The new node stands where the old one stood."""
+        """The new node stands where the old one, which was in the graph, stood."""
         if old != new:
-            self._readers[new] = (*self._readers.get(new, ()), *self._readers.get(old, ()))
+            self._readers[new] = (*self._readers.get(new, ()), *self._before.get(old, ()))
             for known in (self._ordered, self._awaited):
                 if old in known:
                     known.add(new)
