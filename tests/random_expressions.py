@@ -114,14 +114,23 @@ def _functions(x: Expression, type_: DataType, chance: random.Random) -> list[Ex
     return [x, Call("isnull", (x,))]
 
 
+def joined(op: str, *conditions: Expression) -> Expression:
+    """The conditions in one AND or OR, as the parser would give them: without one in the other."""
+    parts: list[Expression] = []
+    for one in conditions:
+        parts.extend(one.arguments if isinstance(one, Call) and one.function == op else (one,))
+    return Call(op, tuple(parts))
+
+
 def condition(schema: Schema, chance: random.Random, depth: int = 2) -> Expression:
     """Any condition on a row."""
     draw = chance.random()
     if depth > 0 and draw < 0.25:
-        parts = tuple(condition(schema, chance, depth - 1) for _ in range(2))
-        return resolve(Call(chance.choice(("and", "or")), parts), schema)[0]
+        return joined(chance.choice(("and", "or")), *(condition(schema, chance, depth - 1) for _ in range(2)))
     if draw < 0.3:
-        return resolve(Call("not", (condition(schema, chance, 0),)), schema)[0]
+        inner = condition(schema, chance, 0)
+        plain = isinstance(inner, Call) and inner.function in ("isnull", "isnotnull")
+        return inner if plain else Call("not", (inner,))
     if draw < 0.36:
         name = chance.choice(schema.names)
         return Call(chance.choice(("isnull", "isnotnull")), (Column(name),))

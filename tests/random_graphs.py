@@ -17,6 +17,7 @@ from tests.random_expressions import (
     aggregate_functions,
     computed,
     condition,
+    joined,
     key_condition,
     map_columns,
     small_columns,
@@ -120,7 +121,7 @@ def _several_filters(builder: Builder) -> None:
     first = key_condition(node.schema, builder.chance)
     second = condition(node.schema, builder.chance)
     builder.add(Filter(node, first))
-    both = resolve(Call("and", (first, second)), node.schema)[0]
+    both = joined("and", first, second)
     builder.add(Filter(node, both) if builder.chance.random() < 0.6 else Filter(node, second))
 
 
@@ -411,8 +412,9 @@ def _counted(builder: Builder) -> None:
 
 
 _MAKERS: tuple[tuple[Callable[[Builder], None], int], ...] = (
-    (_filter, 14), (_several_filters, 8), (_contained_groups, 5), (_map, 10), (_filtered_map, 8), (_bounded_map, 10), (_union, 10),
-    (_disjoint_union, 7), (_join, 7), (_filtered_join, 8), (_reworded, 3), (_aggregate, 12), (_counted, 6), (_top, 7), (_order, 2), (_resample, 3), (_waitfor, 3),
+    (_filter, 14), (_several_filters, 8), (_contained_groups, 5), (_map, 10), (_filtered_map, 8), (_bounded_map, 10),
+    (_union, 10), (_disjoint_union, 7), (_join, 7), (_filtered_join, 8), (_reworded, 6), (_aggregate, 12),
+    (_counted, 6), (_top, 7), (_order, 2), (_resample, 3), (_waitfor, 3),
     (_stored, 3), (_connection, 2), (_distinct, 3), (_sample, 2), (_split, 4), (_superbox, 2), (_late_filter, 12),
     (_bounded_window, 4),
 )  # fmt: skip

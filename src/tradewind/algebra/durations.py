@@ -11,6 +11,7 @@ _UNITS = {
     "minute": 60_000_000, "min": 60_000_000, "m": 60_000_000, "hour": 3_600_000_000, "h": 3_600_000_000,
     "day": 86_400_000_000, "d": 86_400_000_000, "week": 604_800_000_000, "w": 604_800_000_000,
 }  # fmt: skip
+_LONGEST = 10_000 * 366 * 86_400_000_000
 _PART = re.compile(r"\s*([+-]?\d{1,12}(?:\.\d{1,6})?)\s*([A-Za-z]+)\s*")
 _HINT = "write it as '10 seconds', '5 minutes', '1 hour 30 minutes', '250 ms' or '5s'."
 
@@ -32,6 +33,8 @@ def parse_duration(text: str) -> int:
         number, unit = found.groups()
         total += round(float(number) * _scale(unit, text))
         position = found.end()
+    if abs(total) > _LONGEST:
+        raise InputError(f"{text[:60]!r} is longer than ten thousand years.", hint=_HINT)
     return total
 
 

@@ -17,12 +17,16 @@ from tradewind.algebra.expressions.tree import (
     substitute,
     with_children,
 )
+from tradewind.algebra.expressions.tree import walk as parts
 from tradewind.algebra.operators.base import Operator, walk
 from tradewind.algebra.operators.core import ConnectionPoint, Filter, Join, Map, Union
 from tradewind.algebra.operators.derived import Derived
 from tradewind.algebra.operators.ordered import Order, WaitFor
 from tradewind.algebra.operators.stored import Read
 from tradewind.algebra.properties import carrier, groups_by, passes
+
+_LARGE = 40
+"""Conditions of more parts than this are not followed further down."""
 
 
 def facts(node: Operator) -> tuple[Expression, ...]:
@@ -128,7 +132,9 @@ def _holds(node: Operator, condition: Expression) -> bool:
     columns = passes(node)
     if not columns_of(condition) <= set(columns) or not _carried(condition, node):
         return False
-    return _holds(node.inputs[carrier(node)], substitute(condition, columns)) if node.inputs else False
+    below = substitute(condition, columns)
+    small = below == condition or sum(1 for _ in parts(below)) <= _LARGE
+    return small and bool(node.inputs) and _holds(node.inputs[carrier(node)], below)
 
 
 def disjoint(nodes: tuple[Operator, ...], keys: tuple[str, ...]) -> bool:

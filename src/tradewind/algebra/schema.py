@@ -98,9 +98,7 @@ def parse_schema(text: str, time: str | None = None) -> Schema:
     columns: list[tuple[str, DataType]] = []
     while True:
         name = reader.name()
-        if reader.peek() == ":":
-            reader.next()
-        columns.append((name, reader.type()))
+        columns.append((name, reader.type_of(name)))
         if not reader.peek():
             break
         reader.expect(",")

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tradewind.algebra.expressions.parse import Dialect, convert, parse_sql
+from tradewind.algebra.expressions.dialect import Dialect
+from tradewind.algebra.expressions.parse import convert, parse_sql
 from tradewind.algebra.expressions.tree import TRUE, Column, Expression, Field, transform
 from tradewind.algebra.expressions.typing import coerce, require_boolean, resolve
 from tradewind.algebra.schema import Schema

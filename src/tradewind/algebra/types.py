@@ -60,8 +60,9 @@ INTEGER_BITS = {TINYINT: 8, SMALLINT: 16, INT: 32, BIGINT: 64}
 _SIMPLE = {t.name: t for t in (BOOLEAN, *INTEGERS, FLOAT, DOUBLE, STRING, BINARY, DATE, TIMESTAMP, INTERVAL, NULL)}
 _ALIASES = {
     "BYTE": TINYINT, "SHORT": SMALLINT, "INTEGER": INT, "LONG": BIGINT, "REAL": FLOAT, "TEXT": STRING,
-    "VARCHAR": STRING, "BOOL": BOOLEAN, "TIMESTAMP_LTZ": TIMESTAMP,
+    "VARCHAR": STRING, "CHAR": STRING, "BOOL": BOOLEAN, "TIMESTAMP_LTZ": TIMESTAMP,
 }  # fmt: skip
+_MEANT = {"DATETIME": "TIMESTAMP", "TIMESTAMP_NTZ": "TIMESTAMP"}
 MAX_PRECISION = 38
 MAX_DEPTH = 16
 
@@ -159,6 +160,7 @@ def as_decimal(type_: DataType) -> DataType:
     return decimal(digits[type_], 0) if type_ in digits else type_
 
 
+_COLUMNS = "write columns as 'name TYPE, name TYPE', for example 'ts TIMESTAMP, domain STRING'."
 _TOKEN = re.compile(r"\s*(?:(`(?:[^`]|``)+`)|([A-Za-z_][A-Za-z_0-9]*)|(\d+)|([<>():,]))")
 
 
@@ -217,11 +219,26 @@ class TypeReader:
             return DataType(upper, (), self._fields(depth))
         found = _SIMPLE.get(upper) or _ALIASES.get(upper)
         if found is None:
-            guess = closest(upper, [*_SIMPLE, *_ALIASES, "DECIMAL", "ARRAY", "STRUCT"])
+            guess = _MEANT.get(upper) or closest(upper, [*_SIMPLE, *_ALIASES, "DECIMAL", "ARRAY", "STRUCT"])
             hint = (
                 f"did you mean {guess}?" if guess else f"types are {', '.join(_SIMPLE)}, DECIMAL(p,s), ARRAY, STRUCT."
             )
             raise InputError(f"unknown type {word!r} in {_shown(self.text)}.", hint=hint)
+        if upper in ("VARCHAR", "CHAR") and self.peek() == "(":
+            self.next()
+            self._number()
+            self.expect(")")
+        return found
+
+    def type_of(self, name: str, depth: int = 0) -> DataType:
+        """The type behind a column's or field's name."""
+        if self.peek() == ":":
+            self.next()
+        if self.peek() in ("", ",", ">"):
+            raise InputError(f"column {name!r} has no type in {_shown(self.text)}.", hint=_COLUMNS)
+        found = self.type(depth)
+        if self.peek().upper() == "NOT":
+            raise self.problem("NOT NULL is not known here", "columns may always be NULL; leave it out.")
         return found
 
     def _decimal(self) -> DataType:
@@ -248,20 +265,15 @@ class TypeReader:
         self.expect("<")
         while self.peek() != ">":
             name = self.name()
-            if self.peek() == ":":
-                self.next()
-            fields.append((name, self.type(depth + 1)))
+            fields.append((name, self.type_of(name, depth + 1)))
             if self.peek() == ",":
                 self.next()
         self.expect(">")
         return tuple(fields)
 
-    def problem(self, what: str) -> InputError:
+    def problem(self, what: str, hint: str = _COLUMNS) -> InputError:
         """An error at the place reached."""
-        return InputError(
-            f"{what} at character {self.position + 1} of {_shown(self.text)}.",
-            hint="write columns as 'name TYPE, name TYPE', for example 'ts TIMESTAMP, domain STRING'.",
-        )
+        return InputError(f"{what} at character {self.position + 1} of {_shown(self.text)}.", hint=hint)
 
 
 def parse_type(text: str) -> DataType:

@@ -47,6 +47,11 @@ def text(value: object, what: str = "a text") -> str:
     return value
 
 
+def optional_text(value: object | None, what: str = "a text") -> str | None:
+    """A text, if there is one."""
+    return None if value is None else text(value, what)
+
+
 def length(value: object) -> int:
     """A length of time in microseconds."""
     return parse_duration(text(value, "a length of time such as '5 minutes'"))
@@ -85,6 +90,13 @@ def iterated(value: object, what: str) -> Iterable[Any]:
     if not isinstance(value, Iterable):
         raise InputError(f"expected {what}, not {_shown(value)}.")
     return value
+
+
+def texts_by_name(value: object, what: str) -> dict[str, str]:
+    """A mapping of texts to texts."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"expected {what}, not {_shown(value)}.")
+    return {text(key, "a name"): text(given, "a name") for key, given in value.items()}
 
 
 def columns(value: Names | None, schema: Schema) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tradewind.algebra.aggregates import UserAggregate
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.tables import Table
+from tradewind.frontends.arguments import text
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,10 @@ class Catalog:
 
     def stream(self, name: str) -> Operator | None:
         """The stream of that name, if there is one."""
-        return next((node for known, node in self.streams.items() if known.lower() == name.lower()), None)
+        wanted = text(name, "a stream's name").lower()
+        return next((node for known, node in self.streams.items() if known.lower() == wanted), None)
 
     def table(self, name: str) -> Table | None:
         """The table of that name, if there is one."""
-        return next((table for known, table in self.tables.items() if known.lower() == name.lower()), None)
+        wanted = text(name, "a table's name").lower()
+        return next((table for known, table in self.tables.items() if known.lower() == wanted), None)

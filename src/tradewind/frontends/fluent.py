@@ -27,9 +27,11 @@ from tradewind.frontends.arguments import (
     names,
     number,
     optional_length,
+    optional_text,
     orders,
     place,
     text,
+    texts_by_name,
     whole,
 )
 from tradewind.frontends.bounds import BandSpec, WindowSpec, band_of, resolved
@@ -48,6 +50,7 @@ class Stream(Rows):
     catalog: Catalog = field(default_factory=Catalog)
 
     @staticmethod
+    @place("stream")
     def named(name: str, catalog: Catalog) -> Stream:
         """A stream that the catalog declares."""
         found = catalog.stream(name)
@@ -75,8 +78,8 @@ class Stream(Rows):
     @place("rename")
     def rename(self, names: Mapping[str, str] | None = None, /, **named: str) -> Stream:
         """The same columns under other names: `rename(old="new")`."""
-        given = {**(names or {}), **named}
-        return self._on(build.rename(self.operator, {old: text(new, "a name") for old, new in given.items()}))
+        given = {} if names is None else texts_by_name(names, "a mapping such as {'old': 'new'}")
+        return self._on(build.rename(self.operator, given | texts_by_name(named, "names")))
 
     @place("drop")
     def drop(self, *names: str) -> Stream:
@@ -102,7 +105,7 @@ class Stream(Rows):
         """
         right = _operator(other)
         near = band_of(self.schema, right.schema, within, band)
-        return self._on(build.join(self.operator, right, how, _pairs(on), near, suffix=suffix))
+        return self._on(build.join(self.operator, right, how, _pairs(on), near, suffix=text(suffix, "a suffix")))
 
     def group_by(self, *texts: str, window: WindowSpec | None = None, **named: str) -> Grouped:
         """The rows by columns or expressions, and by window; `.agg(…)` then says what is asked of each group."""
@@ -116,7 +119,7 @@ class Stream(Rows):
         for the place.
         """
         groups = None if per is None else names(per)
-        return self._on(build.top(self.operator, whole(k, "k"), orders(by), groups, rank))
+        return self._on(build.top(self.operator, whole(k, "k"), orders(by), groups, optional_text(rank, "a name")))
 
     @place("order")
     def order(self, by: str, *, slack: int) -> Stream:
@@ -151,7 +154,7 @@ class Stream(Rows):
 
         Columns of the signal whose names this stream has too get the suffix in the predicate: `ts_signal`.
         """
-        other, _ = build.renamed_apart(self.schema, _operator(signal), suffix)
+        other, _ = build.renamed_apart(self.schema, _operator(signal), text(suffix, "a suffix"))
         condition = parse_condition(text(predicate, "a condition"), pair_schema(self.schema, other.schema))
         return self._on(WaitFor(self.operator, other, condition, length(timeout)))
 
@@ -161,13 +164,13 @@ class Stream(Rows):
 
         Rows for which it gives nothing are dropped, or kept with NULLs.
         """
-        return self._on(Read(self.operator, self._table(table), text(sql, "a SELECT"), keep))
+        return self._on(Read(self.operator, self._table(table), text(sql, "a SELECT").strip(), keep))
 
     @place("update")
     def update(self, table: str | Table, sql: str, report: Names = ("*",)) -> Stream:
         """An INSERT, UPDATE or DELETE on the table for each row; then the columns or expressions in `report`."""
         reported = tuple(items(names(report), {}, self.schema))
-        return self._on(Update(self.operator, self._table(table), text(sql, "a statement"), reported))
+        return self._on(Update(self.operator, self._table(table), text(sql, "a statement").strip(), reported))
 
     @place("split")
     def split(self, *predicates: str) -> tuple[Stream, ...]:
@@ -184,10 +187,12 @@ class Stream(Rows):
         time = length(keep) if keep is not None and rows is None else None
         return self._on(ConnectionPoint(self.operator, text(name, "a name"), time, rows))
 
+    @place("box")
     def box(self, name: str, function: Callable[..., Stream], **parameters: object) -> Stream:
         """What the function makes of this stream, as a superbox: drawn, shown and shared as one thing with a name."""
         return boxed(text(name, "a name"), function, (self,), parameters)
 
+    @place("deliver")
     def deliver(self, site: str, **sink: object) -> Delivery:
         """The stream as an answer that is wanted at a site: `deliver("hq", format="parquet", path="out/top")`."""
         return Delivery(self, text(site, "a site's name"), sink)

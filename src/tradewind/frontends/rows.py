@@ -10,6 +10,7 @@ from tradewind.algebra.drawing.text import draw_text
 from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.schema import Schema
+from tradewind.frontends.arguments import place, text
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -23,9 +24,10 @@ class Rows:
         """The columns of its rows."""
         return self.operator.schema
 
+    @place("graph")
     def graph(self, name: str = "result") -> Graph:
         """The graph whose one result these rows are."""
-        return Graph(((name, self.operator),))
+        return Graph(((text(name, "a name"), self.operator),))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Rows) and self.operator == other.operator

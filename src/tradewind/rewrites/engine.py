@@ -47,15 +47,15 @@ class Rewritten:
 
 
 def rewrite(graph: Graph, rules: Sequence[Rule] = RULES, observer: Observer | None = None) -> Rewritten:
-    """Apply the rules in order, over and over until none fires; then those that come last, once.
+    """Apply the rules in order, over and over until none fires; then those that come last, once; then tidy after them.
 
     `observer` is called with the rule and the graph after each rule that changed something.
     """
     work = _Work(graph, observer)
-    work.settle([rule for rule in rules if not rule.last])
-    for rule in rules:
-        if rule.last:
-            work.apply(rule)
+    first = [rule for rule in rules if not rule.last]
+    work.settle(first)
+    if sum(work.apply(rule) for rule in rules if rule.last):
+        work.settle(first)
     return Rewritten(work.graph, tuple(work.trace))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from tradewind.algebra.expressions.implication import respects_equality
+from tradewind.algebra.expressions.printing import print_expression
 from tradewind.algebra.expressions.tree import (
     Column,
     Expression,
@@ -16,7 +17,7 @@ from tradewind.algebra.expressions.tree import (
     substitute,
     walk,
 )
-from tradewind.algebra.expressions.typing import resolve
+from tradewind.algebra.expressions.typing import parse_expression, type_of
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Filter
 from tradewind.algebra.properties import carrier, groups_by, passes
@@ -73,12 +74,14 @@ def said_below(
     computed = [name for name, inner in read.items() if not isinstance(inner, Column)]
     if any(is_fraction(above.type_of(name)) for name in computed) and not respects_equality(expression, above):
         return None
+    put = substitute(expression, read)
     try:
-        wanted = resolve(expression, above)[1]
-        found, type_ = resolve(substitute(expression, read), below)
+        # Written and read again, it looks as if someone had asked it there: `(a OR b) OR c` is `a OR b OR c`.
+        found = parse_expression(print_expression(put), below) if computed else put
+        same = type_of(found, below) == type_of(expression, above)
     except InputError:  # a constant put in the place of a column can make a conversion impossible that was not
         return None
-    return found if type_ == wanted else None
+    return found if same else None
 
 
 def plain(expression: Expression) -> bool:

@@ -1,8 +1,8 @@
 """Where one query's rows are some of another's, it reads them from there and puts its own condition back.
 
-Applied once, after all other rules: filters stand as low as they can, so that two parts that differ only in filters
-can be compared node by node; and the filters that it puts above a shared part stay there, because filters do not move
-past what others read.
+Applied once, after all other rules: filters stand as low as they can, so that two parts that differ only in filters can
+be compared node by node. The filters that it puts above a shared part stay there, because filters do not move past what
+others read.
 
 >>> from tradewind.algebra.expressions.typing import parse_condition
 >>> from tradewind.algebra.graph import Graph

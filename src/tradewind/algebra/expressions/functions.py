@@ -172,6 +172,10 @@ def _round(given: Types) -> tuple[Types, DataType] | None:
     return (first, *given[1:]), first
 
 
+def _conditions(given: Types) -> tuple[Types, DataType] | None:
+    return ((BOOLEAN,) * len(given), BOOLEAN) if len(given) > 1 and set(given) <= {BOOLEAN, NULL} else None
+
+
 def _conditional(given: Types) -> tuple[Types, DataType] | None:
     shared = _shared(given[1:]) if len(given) == 3 and given[0] in (BOOLEAN, NULL) else None
     return ((BOOLEAN, shared, shared), shared) if shared is not None else None
@@ -229,12 +233,10 @@ _LIST = (
     Function("negative", _negate, "a number or an interval"),
     *(Function(op, _ANY_ORDERED, "two values of one type") for op in ("=", "<>", "<", "<=", ">", ">=")),
     Function("<=>", _ANY_ORDERED, "two values of one type; NULL equals NULL", strict=False),
-    Function("and", lambda given: ((BOOLEAN,) * len(given), BOOLEAN) if set(given) <= {BOOLEAN, NULL} else None,
-             "conditions", strict=False),
-    Function("or", lambda given: ((BOOLEAN,) * len(given), BOOLEAN) if set(given) <= {BOOLEAN, NULL} else None,
-             "conditions", strict=False),
+    Function("and", _conditions, "conditions", strict=False),
+    Function("or", _conditions, "conditions", strict=False),
     Function("not", _fixed(BOOLEAN, BOOLEAN), "a condition"),
-    Function("in", _alike(BOOLEAN, 2), "a value and the values it may have", strict=False),
+    Function("in", _alike(BOOLEAN, 2, 10_000), "a value and the values it may have", strict=False),
     Function("like", _text(STRING, result=BOOLEAN), "a text and a pattern with % and _"),
     Function("isnull", _any(BOOLEAN, 1, 1), "any value", strict=False),
     Function("isnotnull", _any(BOOLEAN, 1, 1), "any value", strict=False),

@@ -2,63 +2,32 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable
-from decimal import Decimal
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import ClassVar
 
 from sqlglot import exp
-from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
-from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokenizer_core import TokenType
 
 from tradewind.algebra.durations import parse_duration
+from tradewind.algebra.expressions.constants import negated, number, typed_number
+from tradewind.algebra.expressions.dialect import Dialect, deep_stack
 from tradewind.algebra.expressions.functions import ALIASES, FUNCTIONS, REASONS
-from tradewind.algebra.expressions.tree import Call, Case, Cast, Column, Expression, Field, Literal
+from tradewind.algebra.expressions.tree import Call, Case, Cast, Column, Expression, Field, Literal, depth
 from tradewind.algebra.types import (
-    BIGINT,
     BINARY,
     BOOLEAN,
-    DOUBLE,
-    INT,
-    INTEGER_BITS,
     INTERVAL,
     NULL,
     STRING,
     DataType,
-    decimal,
-    fits,
     parse_type,
 )  # fmt: skip
 from tradewind.errors import ExpressionError, ForbiddenError, InputError, closest
 
 MAX_LENGTH = 100_000
-MAX_DEPTH = 200
+MAX_DEPTH = 100
 """Longer or deeper texts are refused before they can exhaust the parser."""
-
-
-class Dialect(Spark):
-    """Spark's dialect, in which `window` is a function's name and every function stays as it was written."""
-
-    class Tokenizer(Spark.Tokenizer):
-        KEYWORDS: ClassVar = {word: kind for word, kind in Spark.Tokenizer.KEYWORDS.items() if kind != TokenType.WINDOW}
-
-    class Parser(SparkParser):
-        FUNCTIONS: ClassVar = {}
-        FUNCTION_PARSERS: ClassVar = {
-            name: parser for name, parser in SparkParser.FUNCTION_PARSERS.items() if name in ("CAST", "TRY_CAST")
-        }
-        NO_PAREN_FUNCTION_PARSERS: ClassVar = {
-            name: parser for name, parser in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name == "CASE"
-        }
-        NO_PAREN_FUNCTIONS: ClassVar = {}
-
-        def _warn_unsupported(self) -> None:
-            """Commands are refused with an error; sqlglot's own warning about them would only repeat the text."""
-
 
 _BINARY: dict[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.IntDiv: "div", exp.Mod: "%", exp.EQ: "=", exp.NEQ: "<>",
@@ -80,18 +49,36 @@ _REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.SessionParameter, "a session variable", "write the value."),
     (exp.Star, "*", "name the columns; * stands only in SELECT * and count(*)."),
     (exp.Command, "a command", "only one SELECT, or one expression, may be given."),
+    (exp.Escape, "ESCAPE", "a backslash escapes in LIKE: 'a\\\\%'."),
     (exp.RegexpLike, "a regular expression", "use LIKE, startswith, endswith, contains or split_part."),
 )
 
 
 def parse_sql(text: str, where: str | None = None) -> exp.Expr:
-    """One statement or expression as sqlglot's tree; more than one is refused."""
+    """One statement as sqlglot's tree; more than one is refused."""
+    return _parsed(text, where, Dialect().parse)
+
+
+def _parse_expression(text: str, where: str | None) -> exp.Expr:
+    """One expression as sqlglot's tree. What is none is read as a statement, to be refused as what it is."""
+    try:
+        return _parsed(text, where, lambda given: Dialect().parse_into(exp.Condition, given))
+    except ForbiddenError:
+        raise
+    except ExpressionError as error:
+        if not isinstance(parse_sql(text, where), exp.Query | exp.Command | exp.DDL | exp.DML | exp.Set | exp.Use):
+            raise error from None
+        return parse_sql(text, where)
+
+
+def _parsed(text: str, where: str | None, parse: Callable[[str], Sequence[exp.Expr | None]]) -> exp.Expr:
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f"the text is {len(text)} characters long.", where=where, hint=f"at most {MAX_LENGTH}.")
     if text.count("(") > 2_000 or _nesting(text) > MAX_DEPTH:
         raise ExpressionError("the text is nested too deeply.", where=where, hint="split it over several maps.")
     try:
-        statements = Dialect().parse(text)
+        with deep_stack():
+            statements = parse(text)
     except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, IndexError, KeyError) as error:
         # sqlglot raises a ParseError for most bad texts; a few make it stumble with a built-in error instead.
         raise ExpressionError(f"cannot read {_shown(text)}: {_reason(error)}", where=where) from None
@@ -108,7 +95,11 @@ def parse_raw(text: str, also: frozenset[str] = frozenset(), where: str | None =
     called.
     """
     try:
-        return convert(parse_sql(text, where), also)
+        with deep_stack():
+            found = convert(_parse_expression(text, where), also)
+        if depth(found) > MAX_DEPTH:
+            raise ExpressionError("the text is nested too deeply.", hint="split it over several maps.")
+        return found
     except RecursionError:
         raise ExpressionError(
             "the text is nested too deeply.", where=where, hint="split it over several maps."
@@ -179,55 +170,16 @@ def _adjacent(node: exp.Expr, also: frozenset[str]) -> Expression:
     return Literal("".join(str(part.value) for part in parts if isinstance(part, Literal)), STRING)
 
 
-def number(text: str) -> Literal:
-    """A number as Spark SQL would write it: whole ones INT or BIGINT by size, the rest DOUBLE."""
-    _check_number(text)
-    if text.isdigit():
-        value = int(text)
-        for type_ in (INT, BIGINT):
-            if fits(value, type_) or (fits(-value, BIGINT) and type_ == BIGINT):
-                return Literal(value, type_)  # 2**63 is the inside of -9223372036854775808; alone, typing refuses it
-        raise ExpressionError(f"the number {text[:40]} is out of range.", hint="write it as a decimal: 1e20.")
-    return Literal(float(text), DOUBLE)
-
-
 def _cast(node: exp.Expr, also: frozenset[str]) -> Expression:
     if node.args.get("format") or node.args.get("default"):
         raise ForbiddenError("CAST takes no FORMAT and no DEFAULT.")
     target = _type(node.args["to"])
     inner = node.this
     if isinstance(inner, exp.Literal) and not inner.is_string:
-        typed = _typed_number(inner.this, target)
+        typed = typed_number(inner.this, target)
         if typed is not None:
             return typed
-    return Cast(convert(inner, also), target)
-
-
-def _check_number(text: str) -> None:
-    if len(text) > 400 or not re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text):
-        raise ExpressionError(f"{_shown(text)} is not a number.", hint="write 1, 2.5 or 1e20.")
-
-
-def _typed_number(text: str, target: DataType) -> Literal | None:
-    """`5L`, `2.0D`, `1.5BD` and plain casts of numbers are constants of their type."""
-    _check_number(text)
-    if target in INTEGER_BITS and text.isdigit() and fits(-int(text), target):
-        return Literal(int(text), target)
-    if target == DOUBLE and math.isfinite(float(text)):
-        return Literal(float(text), DOUBLE)
-    if target.name == "DECIMAL":
-        return decimal_literal(Decimal(text), target)
-    return None
-
-
-def decimal_literal(value: Decimal, target: DataType) -> Literal | None:
-    """The constant at its own number of digits, when these are what the type has or the type is the default one."""
-    _, digits, exponent = value.as_tuple()
-    if not isinstance(exponent, int) or exponent > 0:
-        return None
-    scale = -exponent
-    own = decimal(max(len(digits), scale, 1), scale)
-    return Literal(value, own) if target in (own, decimal(10, 0)) and (scale or target == own) else None
+    return Literal(None, target) if isinstance(inner, exp.Null) else Cast(convert(inner, also), target)
 
 
 @cache
@@ -253,17 +205,16 @@ def _interval(node: exp.Expr, _: frozenset[str]) -> Expression:
 
 
 def _negative(node: exp.Expr, also: frozenset[str]) -> Expression:
-    inner = convert(node.this, also)
-    return negated(inner) if isinstance(inner, Literal) else Call("negative", (inner,))
-
-
-def negated(constant: Literal) -> Expression:
-    """Minus a constant is a constant, unless it is not a number or leaves its type."""
-    value = constant.value
-    number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
-    if not number or (constant.type in INTEGER_BITS and not fits(-int(value), constant.type)):  # type: ignore[arg-type]
-        return Call("negative", (constant,))
-    return Literal(-value, constant.type)  # type: ignore[operator]
+    """Minus, taken into the number it stands before: -128Y is a TINYINT though 128Y is none."""
+    match node.this:
+        case exp.Literal(is_string=False) as inner:
+            return number(inner.this, minus=True)
+        case exp.Cast(this=exp.Literal(is_string=False) as inner):
+            typed = typed_number(inner.this, _type(node.this.args["to"]), minus=True)
+            if typed is not None:
+                return typed
+    inside = convert(node.this, also)
+    return negated(inside) if isinstance(inside, Literal) else Call("negative", (inside,))
 
 
 def _in(node: exp.Expr, also: frozenset[str]) -> Expression:
@@ -374,6 +325,10 @@ _HANDLERS: dict[type[exp.Expr], Callable[[exp.Expr, frozenset[str]], Expression]
     exp.Identifier: lambda node, _: Column(node.name),
     exp.Literal: _literal,
     exp.Concat: _adjacent,
+    exp.RawString: lambda node, _: Literal(node.this, STRING),
+    exp.NullSafeNEQ: lambda node, also: Call(
+        "not", (Call("<=>", (convert(node.this, also), convert(node.expression, also))),)
+    ),
     exp.HexString: lambda node, _: Literal(bytes.fromhex(node.this.zfill((len(node.this) + 1) // 2 * 2)), BINARY),
     exp.Boolean: lambda node, _: Literal(bool(node.this), BOOLEAN),
     exp.Null: lambda node, _: Literal(None, NULL),

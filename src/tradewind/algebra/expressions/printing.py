@@ -7,6 +7,7 @@ import re
 from decimal import Decimal
 
 from tradewind.algebra.durations import format_duration
+from tradewind.algebra.expressions.dialect import KEYWORDS
 from tradewind.algebra.expressions.tree import Call, Case, Cast, Column, Expression, Field, Literal
 from tradewind.algebra.times import format_date, format_timestamp
 from tradewind.errors import InternalError
@@ -16,18 +17,13 @@ _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "<=>", "like")
 _LEVELS |= dict.fromkeys((*_COMPARISONS, "in", "isnull", "isnotnull"), 4)
 _LEVELS |= {"+": 5, "-": 5, "*": 6, "/": 6, "%": 6, "div": 6, "negative": 7}
 _TIGHT = 9
+_BEFORE_OR_BEHIND = ("not", "negative", "isnull", "isnotnull")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
-_WORDS = frozenset([
-    "and", "or", "not", "in", "is", "null", "true", "false", "like", "between", "case", "when", "then", "else",
-    "end", "cast", "as", "interval", "distinct", "from", "where", "group", "by", "having", "order", "limit",
-    "select", "union", "all", "join", "on", "left", "right", "full", "inner", "outer", "cross", "with", "qualify",
-    "date", "timestamp", "exists", "any", "some", "array", "struct", "map", "rlike", "ilike", "regexp", "div",
-    "current_date", "current_timestamp", "current_user", "current_time", "set", "filter", "over", "using",
-    "natural", "values", "table", "lateral", "explode", "unnest", "if", "escape", "semi", "anti", "except",
-    "intersect", "offset", "fetch", "tablesample", "pivot", "unpivot", "cluster", "distribute", "sort", "into",
-    "row", "rows", "range", "session_user", "user", "localtime", "localtimestamp", "binary", "collate",
-    "at", "for",
-])  # fmt: skip
+_WORDS = KEYWORDS | {
+    "at", "by", "cast", "cluster", "distribute", "explode", "group", "if", "order", "sort", "user",
+}  # fmt: skip
+"""Names that need back-quotes: the parser's own words, and further ones that Spark gives a meaning to."""
+
 _SUFFIX = {"TINYINT": "Y", "SMALLINT": "S", "BIGINT": "L", "DOUBLE": "D"}
 
 
@@ -72,26 +68,30 @@ def _printed(expression: Expression, outer: int) -> str:
 
 def _call(call: Call, level: int) -> str:
     name, arguments = call.function, call.arguments
-    if name in ("and", "or"):
+    if name in ("and", "or") and len(arguments) > 1:
         return f" {name.upper()} ".join(_printed(a, level + 1) for a in arguments)
-    if name == "not":
-        return f"NOT {_printed(arguments[0], level + 2)}"
-    if name in ("isnull", "isnotnull"):
-        return f"{_printed(arguments[0], level + 1)} IS {'NULL' if name == 'isnull' else 'NOT NULL'}"
-    if name == "in":
+    if name == "in" and len(arguments) > 1:
         values = ", ".join(_printed(a, 0) for a in arguments[1:])
         return f"{_printed(arguments[0], level + 1)} IN ({values})"
-    if name == "negative":
-        return f"-({_printed(arguments[0], 0)})"
-    if name in _COMPARISONS:
-        return f"{_printed(arguments[0], level + 1)} {name.upper()} {_printed(arguments[1], level + 1)}"
-    if name in _LEVELS:
-        return f"{_printed(arguments[0], level)} {name.upper()} {_printed(arguments[1], level + 1)}"
+    if len(arguments) == 1 and name in _BEFORE_OR_BEHIND:
+        return _one_sided(name, arguments[0], level)
+    if len(arguments) == 2 and name in _LEVELS:
+        left = level + 1 if name in _COMPARISONS else level
+        return f"{_printed(arguments[0], left)} {name.upper()} {_printed(arguments[1], level + 1)}"
     if name == "count" and not arguments:
         return "count(*)"
-    if name == "count_distinct":
+    if name == "count_distinct" and len(arguments) == 1:
         return f"count(DISTINCT {_printed(arguments[0], 0)})"
     return f"{name}({', '.join(_printed(a, 0) for a in arguments)})"
+
+
+def _one_sided(name: str, of: Expression, level: int) -> str:
+    if name == "not":
+        nested = isinstance(of, Call) and of.function == "not"
+        return f"NOT {_printed(of, level if nested else level + 2)}"
+    if name == "negative":
+        return f"-({_printed(of, 0)})"
+    return f"{_printed(of, level + 1)} IS {'NULL' if name == 'isnull' else 'NOT NULL'}"
 
 
 def _literal(literal: Literal) -> str:

@@ -111,6 +111,15 @@ def walk(expression: Expression) -> Iterator[Expression]:
         yield from walk(child)
 
 
+def depth(expression: Expression) -> int:
+    """How many parts lie inside one another at most; counted without recursion, for which it may be too deep."""
+    deepest, level = 0, [expression]
+    while level:
+        deepest += 1
+        level = [child for part in level for child in children(part)]
+    return deepest
+
+
 def transform(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """Apply `change` to every part, innermost first."""
     parts = tuple(transform(child, change) for child in children(expression))

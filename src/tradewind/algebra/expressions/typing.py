@@ -5,8 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 
 from tradewind.algebra.casting import convertible
+from tradewind.algebra.expressions.constants import decimal_constant, negated
+from tradewind.algebra.expressions.dialect import deep_stack
 from tradewind.algebra.expressions.functions import FUNCTIONS, TRUNC_UNITS, struct_type
-from tradewind.algebra.expressions.parse import decimal_literal, negated, parse_raw
+from tradewind.algebra.expressions.parse import parse_raw
 from tradewind.algebra.expressions.printing import print_expression
 from tradewind.algebra.expressions.tree import Call, Case, Cast, Column, Expression, Field, Literal
 from tradewind.algebra.schema import Schema
@@ -27,6 +29,7 @@ from tradewind.algebra.types import (
 )  # fmt: skip
 from tradewind.errors import ExpressionError, InputError, InternalError
 
+MAX_PADDING = 100_000
 Typed = tuple[Expression, DataType]
 _COMPARING = ("=", "<>", "<", "<=", ">", ">=", "<=>", "in", "coalesce", "greatest", "least", "nullif")
 
@@ -34,7 +37,8 @@ _COMPARING = ("=", "<>", "<", "<=", ">", ">=", "<=>", "in", "coalesce", "greates
 def parse_expression(text: str, schema: Schema, where: str | None = None) -> Expression:
     """Read, check and type an expression over the columns of `schema`."""
     try:
-        return resolve(parse_raw(text, where=where), schema)[0]
+        with deep_stack():
+            return resolve(parse_raw(text, where=where), schema)[0]
     except RecursionError:
         raise ExpressionError("the text is nested too deeply.", where=where) from None
     except InputError as error:
@@ -103,11 +107,14 @@ def _call(name: str, arguments: list[Typed], whole: Expression) -> Typed:
         _check_unit(arguments)
     if name == "round" and len(arguments) > 1 and not isinstance(arguments[1][0], Literal):
         raise ExpressionError("round needs a constant number of digits.")
+    if name in ("lpad", "rpad"):
+        _check_length(name, arguments)
     fitted = function.rule(tuple(type_ for _, type_ in arguments))
     if fitted is None:
-        given = ", ".join(str(type_) for _, type_ in arguments) or "nothing"
+        given = ", ".join(str(type_) for _, type_ in arguments[:8]) or "nothing"
+        more = ", …" if len(arguments) > 8 else ""
         raise ExpressionError(
-            f"{name!r} does not fit ({given}) in {print_expression(whole)!r}.",
+            f"{name!r} does not fit ({given}{more}) in {shown(whole)}.",
             hint=f"it takes {function.takes}; convert with CAST(… AS …).",
         )
     wanted, result = fitted
@@ -117,9 +124,23 @@ def _call(name: str, arguments: list[Typed], whole: Expression) -> Typed:
     return Call(name, parts), result
 
 
+def shown(expression: Expression) -> str:
+    """An expression in a message: its beginning, where it is long."""
+    text = print_expression(expression)
+    return repr(text if len(text) <= 120 else text[:117] + "...")
+
+
+def _check_length(name: str, arguments: list[Typed]) -> None:
+    """Padding by a length that rows decide could ask for gigabytes."""
+    length = arguments[1][0] if len(arguments) > 1 else None
+    if not isinstance(length, Literal) or not isinstance(length.value, int) or length.value > MAX_PADDING:
+        raise ExpressionError(f"{name} needs a constant length of at most {MAX_PADDING} characters.")
+
+
 def _field(typed: Typed, name: str) -> Typed:
     of, type_ = typed
-    found = next(((field, inner) for field, inner in type_.fields if field.lower() == name.lower()), None)
+    matching = [(field, inner) for field, inner in type_.fields if field.lower() == name.lower()]
+    found = matching[0] if len(matching) == 1 else None
     if type_.name != "STRUCT" or found is None:
         fields = ", ".join(field for field, _ in type_.fields) if type_.name == "STRUCT" else ""
         hint = f"its fields are {fields}." if fields else f"{print_expression(of)} has type {type_} and no fields."
@@ -146,16 +167,9 @@ def _constant(text: str, target: DataType) -> Literal | None:
         parse = parse_timestamp if target == TIMESTAMP else parse_date
         return Literal(parse(text), target)
     if target.name == "DECIMAL":
-        return _decimal_constant(text, target)
+        return decimal_constant(text, target)
     special = {"infinity": float("inf"), "-infinity": float("-inf"), "nan": float("nan")}
     return Literal(special[text.lower()], target) if target in (DOUBLE, FLOAT) and text.lower() in special else None
-
-
-def _decimal_constant(text: str, target: DataType) -> Literal | None:
-    try:
-        return decimal_literal(Decimal(text), target)
-    except ArithmeticError:
-        return None
 
 
 def _with_times(arguments: list[Typed]) -> list[Typed]:
@@ -190,7 +204,7 @@ def _named_struct(call: Call, schema: Schema) -> Typed:
         raise ExpressionError("the names in named_struct must be constant texts.")
     resolved = [resolve(value, schema) for value in values]
     type_ = struct_type([str(name.value) for name in names if isinstance(name, Literal)], [t for _, t in resolved])
-    if len(type_.fields) != len(names):
+    if len({field.lower() for field, _ in type_.fields}) != len(names):
         raise ExpressionError("a name stands twice in named_struct.")
     pairs = tuple(part for name, (value, _) in zip(names, resolved, strict=True) for part in (name, value))
     return Call("named_struct", pairs), type_
