@@ -31,8 +31,8 @@ def test_rules_do_not_change_an_examples_answers(path: Path) -> None:
     some = 0
     for seed in range(3):
         data = data_for(path, seed, 25)
-        expected = answer(graph, data)
-        assert answer(rewritten, data) == expected
+        expected = answer(graph, data, strict=False)
+        assert answer(rewritten, data, strict=False) == expected
         some += sum(len(found) for found in expected.values())
     assert some > 0
 
@@ -43,7 +43,7 @@ def test_an_example_cut_into_pieces_gives_the_same_answers(path: Path) -> None:
     if any(order_sensitive(node) for node in graph):
         pytest.skip("bounded sorts and slack depend on the order of arrival")
     data = data_for(path, 1, 15)
-    expected = answer(graph, data)
+    expected = answer(graph, data, strict=False)
     for seed in range(2):
         mix = random.Random(seed)
         cuts = [node for node in graph if mix.random() < 0.3]

@@ -21,7 +21,7 @@ def asked(name, query, **data):
     found = deployment(EXAMPLES / f"{name}.yaml")
     graph = Graph(((query, found.queries[query].operator),))
     rows = {stream: {found.streams[stream].source.origins[0]: given} for stream, given in data.items()}
-    return sorted(answer(graph, rows)[query].elements())
+    return sorted(answer(graph, rows, strict=False)[query].elements())
 
 
 def test_there_are_eight():

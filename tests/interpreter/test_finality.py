@@ -63,5 +63,5 @@ def test_final_rows_stay_and_time_steps_lead_to_the_whole_answer(chunk: int) -> 
             assert not final[name] - run.final(name), f"seed {seed}: {name} took back at the end"
             assert not run.tentative(name)
         if not any(order_sensitive(node) for node in graph):
-            assert {name: run.answer(name) for name in graph.names} == answer(graph, data), f"seed {seed}"
+            assert {name: run.answer(name) for name in graph.names} == answer(graph, data, strict=False), f"seed {seed}"
     assert seen_final > 0

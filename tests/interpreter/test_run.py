@@ -89,6 +89,56 @@ def test_a_stream_without_revisions_takes_nothing_back() -> None:
         run_of(LOG.__class__("log", LOG.columns), log=[Weighted((0, "x"), -1)])
 
 
+def test_an_origin_that_comes_later_takes_nothing_back() -> None:
+    node = grouped(stream("t", "ts TIMESTAMP, v INT"), window=tumbling(MINUTE), n="count(*)")
+    run = Run(Graph.of(result=node))
+    run.feed({"t": {"one": [(0, 1), (2 * MINUTE, 1)]}})
+    assert ((0, MINUTE), 1) in run.final("result")
+    run.feed({"t": {"two": [(1, 1)]}})
+    assert run.late()["t"]["two"] == (1, 0)
+    assert ((0, MINUTE), 2) in run.final("result")  # a revision by a late row, and it is counted as one
+
+
+def test_a_daily_report_is_final_when_the_day_is_over() -> None:
+    days = mapped(stream("t", "ts TIMESTAMP, v INT"), day="CAST(ts AS DATE)", v="v")
+    run = run_of(grouped(days, "day", n="count(*)"), t=[(0, 1), (23 * 60 * MINUTE, 1), (24 * 60 * MINUTE, 1)])
+    assert dict(run.final("result")) == {(0, 2): 1}
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (("x", 1), "not of type TIMESTAMP"),
+        ((1.5, 1), "whole microseconds"),
+        ((2**80, 1), "not of type TIMESTAMP"),
+        ((0, 2**40), "not of type INT"),
+        ((0, True), "not of type INT"),
+        ([0, 1], "no tuple"),
+        (None, "no tuple"),
+        ((0,), "1 values"),
+    ],
+)
+def test_rows_of_the_wrong_type_are_named(row, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        run_of(stream("t", "ts TIMESTAMP, v INT"), t=[row])
+
+
+def test_what_is_no_batch_is_refused() -> None:
+    for batch in (None, [], {"log": []}, {"log": {"eu": 5}}):
+        with pytest.raises(DataError, match="by stream and origin"):
+            counting().feed(batch)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="no mark"):
+        counting().feed({}, {"log": {"eu": None}})  # type: ignore[dict-item]
+
+
+def test_answers_do_not_drop_rows_silently() -> None:
+    with pytest.raises(UnknownNameError, match="unknown origin"):
+        answer(Graph.of(counts=COUNTS), {"log": {"ue": [(0, "x")]}})
+    with pytest.raises(UnknownNameError, match="unknown stream"):
+        answer(Graph.of(counts=COUNTS), {"logs": {"eu": [(0, "x")]}})
+    assert not answer(Graph.of(counts=COUNTS), {"logs": {"eu": []}}, strict=False)["counts"]
+
+
 def test_rows_that_do_not_fit_are_refused() -> None:
     with pytest.raises(DataError, match="1 values"):
         run_of(stream("log", "ts TIMESTAMP, k STRING"), log=[(1,)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.shorthand import MINUTE, SECOND, grouped, mapped, session, stream, tumbling, tuples, where
+from tests.shorthand import MINUTE, SECOND, grouped, mapped, session, sliding, stream, tumbling, tuples, where
 from tradewind.algebra.expressions.tree import Column
 from tradewind.algebra.expressions.typing import parse_condition
 from tradewind.algebra.graph import Graph
@@ -285,6 +285,33 @@ def push_back_monotone() -> Case:
             "NaN would be lost": where(computed, "w > 3.0"),
             "a plain column": where(computed, "k < 3"),
             "others read the map": Graph.of(all=computed, some=where(computed, "y < 15")),
+        },
+    )
+
+
+@case
+def push_back_window() -> Case:
+    counted = grouped(HITS, "k", tumbling(10 * SECOND), n="count(*)")
+    slid = grouped(HITS, "k", sliding(10 * SECOND, 5 * SECOND), n="count(*)")
+    start = "TIMESTAMP '2026-01-01 00:00:20'"
+    return Case(
+        {
+            "from a start": where(counted, f"window.start >= {start}"),
+            "before an end": where(slid, f"window.end <= {start}"),
+            "up to a start": where(slid, f"window.start < {start}"),
+            "after an end": where(slid, f"window.end > {start}"),
+            "one window": where(counted, f"window.start = {start} AND n > 1"),
+        },
+        {
+            "the bound is there": where(
+                grouped(where(HITS, f"ts >= {start}"), "k", tumbling(10 * SECOND), n="count(*)"),
+                f"window.start >= {start}",
+            ),
+            "a session's rows decide where it starts": where(
+                grouped(HITS, "k", session(5 * SECOND), n="count(*)"), f"window.start >= {start}"
+            ),
+            "not a bound": where(counted, f"window.start <> {start}"),
+            "others read the windows": Graph.of(all=counted, some=where(counted, f"window.start >= {start}")),
         },
     )
 

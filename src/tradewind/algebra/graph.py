@@ -19,7 +19,7 @@ from tradewind.algebra.operators.stored import Read, Update
 from tradewind.algebra.schema import Schema, parse_schema
 from tradewind.algebra.tables import Table
 from tradewind.algebra.windows import window_from_json, window_to_json
-from tradewind.errors import GraphError, unknown
+from tradewind.errors import GraphError, InputError, unknown
 
 KINDS: dict[str, type[Operator]] = {
     class_.__name__.lower(): class_
@@ -97,9 +97,10 @@ class Graph:
         return {"nodes": nodes, "results": {name: ids[node] for name, node in self.results}}
 
     @staticmethod
-    def from_json(data: Mapping[str, Any]) -> Graph:
+    def from_json(data: object) -> Graph:
         """The graph that `to_json` wrote; everything is checked anew."""
-        nodes, results = (data.get(part) for part in ("nodes", "results"))
+        parts = data if isinstance(data, Mapping) else {}
+        nodes, results = parts.get("nodes"), parts.get("results")
         if not isinstance(nodes, list) or not isinstance(results, dict):
             raise GraphError("a graph has a list of nodes and a mapping of results.")
         built: dict[str, Operator] = {}
@@ -110,7 +111,9 @@ class Graph:
             inputs = {name: _nodes(item.get(name), built, id_) for name in class_.takes}
             try:
                 built[id_] = decode(class_, item, inputs)
-            except (TypeError, KeyError, AttributeError, IndexError) as error:
+            except (TypeError, KeyError, AttributeError, IndexError, ValueError) as error:
+                if isinstance(error, InputError):
+                    raise
                 raise GraphError(f"a parameter of node {id_!r} has a wrong form: {error}.") from None
         return Graph(tuple((name, _node(id_, built, name)) for name, id_ in results.items()))
 

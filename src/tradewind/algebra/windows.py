@@ -188,6 +188,12 @@ KINDS: dict[str, type[Window]] = {
 }  # fmt: skip
 
 
+_KEEP_TIME = (
+    "declare `time:` on the stream and keep that column as it is, shifted by an interval, or cut by date_trunc; "
+    "a join keeps the times that its band bounds."
+)
+
+
 def require_time(schema: Schema, column: str | None, what: str = "window") -> None:
     """Refuse a column that is not the event time of the stream, or a stream without one."""
     known = [name for name, _ in schema.times if name in schema.names and schema.type_of(name) == TIMESTAMP]
@@ -196,7 +202,7 @@ def require_time(schema: Schema, column: str | None, what: str = "window") -> No
     if column is None and known:
         return
     named = f"{column!r} is not the event time" if column else "the stream has no event time"
-    hint = f"its event time is {known[0]!r}." if known else "declare `time:` on the stream and keep that column."
+    hint = f"its event time is {known[0]!r}." if known else _KEEP_TIME
     raise GraphError(f"{what} without event time: {named}.", hint=hint, candidates=known)
 
 

@@ -76,6 +76,13 @@ def number(value: object, what: str) -> float:
     return float(value)
 
 
+def flag(value: object, what: str) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise InputError(f"{what} is True or False, not {_shown(value)}.")
+    return value
+
+
 def names(value: Names | None) -> tuple[str, ...]:
     """One name or several."""
     if value is None:

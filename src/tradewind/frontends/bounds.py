@@ -9,7 +9,7 @@ from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import DATE, MICROS
 from tradewind.algebra.windows import CountedWindow, SessionWindow, TimeWindow, ValueWindow, Window, require_time
 from tradewind.errors import GraphError, InputError
-from tradewind.frontends.arguments import iterated, length, optional_length, place, text, whole
+from tradewind.frontends.arguments import iterated, length, optional_length, optional_text, place, text, whole
 from tradewind.frontends.build import unit
 
 Bound = str | int | float
@@ -73,19 +73,19 @@ WindowSpec = TimedSpec | ValuesSpec
 def tumbling(size: str, column: str | None = None, offset: str = "0 seconds") -> TimedSpec:
     """Windows of event time side by side, one every `size`; `offset` moves their borders."""
     lasts = length(size)
-    return TimedSpec(TimeWindow(column or "", lasts, lasts, length(offset)))
+    return TimedSpec(TimeWindow(_given(column), lasts, lasts, length(offset)))
 
 
 @place("sliding")
 def sliding(size: str, step: str, column: str | None = None, offset: str = "0 seconds") -> TimedSpec:
     """Windows of event time that overlap: one of `size` every `step`."""
-    return TimedSpec(TimeWindow(column or "", length(size), length(step), length(offset)))
+    return TimedSpec(TimeWindow(_given(column), length(size), length(step), length(offset)))
 
 
 @place("session")
 def session(gap: str, column: str | None = None) -> TimedSpec:
     """Rows of a group that follow one another by `gap` at most."""
-    return TimedSpec(SessionWindow(column or "", length(gap)))
+    return TimedSpec(SessionWindow(_given(column), length(gap)))
 
 
 @place("tuples")
@@ -99,7 +99,7 @@ def tuples(
     """
     counts = whole(size, "size"), whole(size if step is None else step, "step")
     late = None if slack is None else whole(slack, "slack")
-    return TimedSpec(CountedWindow(order or "", *counts, optional_length(timeout), late))
+    return TimedSpec(CountedWindow(_given(order), *counts, optional_length(timeout), late))
 
 
 @place("values")
@@ -164,6 +164,10 @@ def distance(schema: Schema, column: str, bound: Bound) -> int | float:
     if lasts % _DAY:
         raise GraphError(f"{column!r} is DATE: {bound!r} is not a number of whole days.")
     return lasts // _DAY
+
+
+def _given(column: str | None) -> str:
+    return optional_text(column, "a column's name") or ""
 
 
 def _column(name: str, schema: Schema) -> str:

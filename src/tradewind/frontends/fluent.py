@@ -21,6 +21,7 @@ from tradewind.frontends import build
 from tradewind.frontends.arguments import (
     Names,
     columns,
+    flag,
     items,
     iterated,
     length,
@@ -164,7 +165,7 @@ class Stream(Rows):
 
         Rows for which it gives nothing are dropped, or kept with NULLs.
         """
-        return self._on(Read(self.operator, self._table(table), text(sql, "a SELECT").strip(), keep))
+        return self._on(Read(self.operator, self._table(table), text(sql, "a SELECT").strip(), flag(keep, "keep")))
 
     @place("update")
     def update(self, table: str | Table, sql: str, report: Names = ("*",)) -> Stream:
@@ -187,10 +188,11 @@ class Stream(Rows):
         time = length(keep) if keep is not None and rows is None else None
         return self._on(ConnectionPoint(self.operator, text(name, "a name"), time, rows))
 
-    @place("box")
     def box(self, name: str, function: Callable[..., Stream], **parameters: object) -> Stream:
         """What the function makes of this stream, as a superbox: drawn, shown and shared as one thing with a name."""
-        return boxed(text(name, "a name"), function, (self,), parameters)
+        with place("box"):
+            given = text(name, "a name")
+        return boxed(given, function, (self,), parameters)
 
     @place("deliver")
     def deliver(self, site: str, **sink: object) -> Delivery:

@@ -36,4 +36,5 @@ def aggregate(name: str, *, over: str, lift: str, merge: str, finish: str) -> Us
     `lift` makes a state from the columns declared in `over` ("x DOUBLE"), `merge` one state from the states `a` and `b`
     in any order, and `finish` the answer from `state`.
     """
-    return user_aggregate(name, over=over, lift=lift, merge=merge, finish=finish)
+    texts = {"over": over, "lift": lift, "merge": merge, "finish": finish}
+    return user_aggregate(text(name, "a name"), **{part: text(given, part) for part, given in texts.items()})

@@ -23,10 +23,13 @@ def superbox(function: Callable[P, R]) -> Callable[P, R]:
 
     As a decorator: `@tw.superbox` before `def busiest(requests, k=10): return requests.…`.
     """
+    with place("superbox"):
+        _require_function(function)
+    name = getattr(function, "__name__", type(function).__name__)
 
     @wraps(function)
     def made(*arguments: P.args, **parameters: P.kwargs) -> R:
-        return boxed(function.__name__, function, arguments, parameters)
+        return boxed(name, function, arguments, parameters)
 
     return made
 
@@ -34,6 +37,7 @@ def superbox(function: Callable[P, R]) -> Callable[P, R]:
 def boxed(name: str, function: Callable[..., R], arguments: tuple[Any, ...], parameters: Mapping[str, Any]) -> R:
     """What the function gives, in a box that reads the streams among its arguments and remembers the rest as text."""
     with place(f"box {name}"):
+        _require_function(function)
         bound = _bound(function, arguments, parameters)
         starts = tuple(dict.fromkeys(node for value in bound.values() for node in _operators(value)))
         rest = tuple((key, str(value)) for key, value in bound.items() if not any(_operators(value)))
@@ -43,9 +47,17 @@ def boxed(name: str, function: Callable[..., R], arguments: tuple[Any, ...], par
         return replace(made, operator=Superbox(made.operator, starts, name, rest))
 
 
+def _require_function(function: object) -> None:
+    if not callable(function):
+        raise InputError(f"expected a function of streams, not {type(function).__name__}.")
+
+
 def _bound(function: Callable[..., Any], arguments: tuple[Any, ...], parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The values of all parameters by name, defaults and further keywords included."""
-    signature = inspect.signature(function)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        raise InputError(f"{function!r} does not say what its parameters are.", hint="wrap it in a function.") from None
     try:
         found = signature.bind(*arguments, **parameters)
     except TypeError as error:

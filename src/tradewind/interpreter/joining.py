@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 from tradewind.algebra.operators.core import Band, Join
 from tradewind.algebra.operators.ordered import WaitFor, pair_schema
-from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import common
 from tradewind.interpreter.casts import convert
 from tradewind.interpreter.comparison import group_key
 from tradewind.interpreter.evaluate import condition
-from tradewind.interpreter.rows import FOREVER, Bag, Row, Time, Values, is_final
+from tradewind.interpreter.rows import FOREVER, Bag, Row, Time, Values, is_final, moment
 from tradewind.interpreter.values import Value
 
 
@@ -95,10 +94,10 @@ def _no_match_after(node: Join, side: str) -> Callable[[Row], Time]:
             own = left.index(band.left) if side == "left" else right.index(band.right)
             bounds.append((own, reach + int((lags[1] if side == "left" else lags[0]) or 0)))
 
+    types = [type_.name for _, type_ in (left if side == "left" else right).columns]
+
     def settles(row: Row) -> Time:
-        return min(
-            (_moment(row.values[i], left if side == "left" else right, i) + r for i, r in bounds), default=FOREVER
-        )
+        return min((moment(row.values[i], types[i]) + reach for i, reach in bounds), default=FOREVER)
 
     return settles
 
@@ -107,13 +106,6 @@ def _reach(band: Band, side: str) -> int | None:
     if side == "left":
         return None if band.high is None else int(band.high)
     return None if band.low is None else -int(band.low)
-
-
-def _moment(value: Value, schema: Schema, index: int) -> Time:
-    if value is None:
-        return FOREVER
-    moment: Time = value[1] - 1 if schema.columns[index][1].name == "STRUCT" else value
-    return moment
 
 
 def wait_for(node: WaitFor, rows: Bag, signals: Bag) -> Bag:

@@ -23,6 +23,9 @@ NEVER = -math.inf
 """The mark of a stream that has not begun."""
 
 
+_DAY = 86_400_000_000
+
+
 class Row(NamedTuple):
     """Values, and `due`: once the mark has passed it, no row that is in time can change them."""
 
@@ -89,20 +92,19 @@ def clock(schema: Schema) -> Callable[[Values], Time]:
     does.
     """
     tellers = [
-        (schema.index(name), lag, schema.type_of(name).name == "STRUCT")
-        for name, lag in schema.times
-        if name in schema.names
+        (schema.index(name), lag, schema.type_of(name).name) for name, lag in schema.times if name in schema.names
     ]
 
     def due(values: Values) -> Time:
-        known = [_moment(values[i], is_window) + lag for i, lag, is_window in tellers]
+        known = [moment(values[i], kind) + lag for i, lag, kind in tellers]
         return min(known, default=FOREVER)
 
     return due
 
 
-def _moment(value: Value, is_window: bool) -> Time:
-    if value is None or (is_window and value[1] is None):
+def moment(value: Value, kind: str) -> Time:
+    """The time that a value of a column tells: itself, the last microsecond of a window, the first of a day."""
+    if value is None or (kind == "STRUCT" and value[1] is None):
         return FOREVER
-    moment: Time = value[1] - 1 if is_window else value
-    return moment
+    found: Time = value[1] - 1 if kind == "STRUCT" else value * _DAY if kind == "DATE" else value
+    return found

@@ -18,6 +18,7 @@ from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Source
 from tradewind.algebra.operators.stored import Read, Update
 from tradewind.errors import DataError, GraphError, unknown
+from tradewind.interpreter.checking import check_row, is_time
 from tradewind.interpreter.operators import Known, deltas_of
 from tradewind.interpreter.rows import FOREVER, NEVER, Bag, Delta, Row, Time, Values, clock, is_final, tidy
 
@@ -72,6 +73,7 @@ class Run:
 
     def feed(self, batch: Batch, marks: Mapping[str, Mapping[str, Time]] | None = None) -> dict[str, list[Delta]]:
         """Take one batch (and marks set by hand), and give the deltas of every result in order."""
+        _require_rows(batch)
         arrived = {
             stream: [
                 (origin, delta) for origin, rows in by_origin.items() for delta in self._arrive(stream, origin, rows)
@@ -80,6 +82,8 @@ class Run:
         }
         for stream, by_origin in (marks or {}).items():
             for origin, mark in by_origin.items():
+                if not is_time(mark):
+                    raise DataError(f"{mark!r:.60} is no mark.", hint="give microseconds since 1970, or FOREVER.")
                 state = self._origin(stream, origin)
                 state.mark = max(state.mark, mark)
         news: dict[Operator, list[Delta]] = {}
@@ -127,7 +131,11 @@ class Run:
             raise unknown("stream", stream, self._origins)
         if origin not in self._origins[stream] and self._declared.get(stream):
             raise unknown(f"origin of stream {stream!r}", origin, self._origins[stream])
-        return self._origins[stream].setdefault(origin, _Origin())
+        known = self._origins[stream]
+        if origin not in known:
+            # What was promised without it stands: its rows below the stream's mark are late.
+            known[origin] = _Origin(min((other.mark for other in known.values()), default=NEVER))
+        return known[origin]
 
     def _arrive(self, stream: str, origin: str, rows: Sequence[GivenRow]) -> list[Delta]:
         """The rows of one origin in time, each seen against the mark that stood when it came."""
@@ -138,7 +146,7 @@ class Run:
         found = []
         for given in rows:
             values, weight = given if isinstance(given, Weighted) else (given, 1)
-            _check(source, values, weight)
+            check_row(source, values, weight)
             moment = values[time] if time is not None else None
             if moment is not None and moment < state.mark:
                 state.late += 1
@@ -170,13 +178,27 @@ class Run:
         return found
 
 
-def answer(graph: Graph, data: Batch) -> dict[str, Counter[Values]]:
-    """The final answer of every result on the given rows."""
-    run = Run(graph, {stream: list(origins) for stream, origins in data.items()})
-    wanted = {stream: rows for stream, rows in data.items() if stream in graph.sources()}
-    run.feed(wanted)
+def answer(graph: Graph, data: Batch, *, strict: bool = True) -> dict[str, Counter[Values]]:
+    """The final answer of every result on the given rows.
+
+    Rows of streams that the graph does not read, and of origins that a stream does not have, are errors if `strict`.
+    """
+    _require_rows(data)
+    declared = {node.stream for node in graph if isinstance(node, Source) and node.origins}
+    known = {s: list(origins) for s, origins in data.items() if not strict or s not in declared}
+    run = Run(graph, known)
+    run.feed(data if strict else {stream: rows for stream, rows in data.items() if stream in graph.sources()})
     run.end()
     return {name: run.answer(name) for name in graph.names}
+
+
+def _require_rows(batch: object) -> None:
+    fits = isinstance(batch, Mapping) and all(
+        isinstance(origins, Mapping) and all(isinstance(rows, list | tuple) for rows in origins.values())
+        for origins in batch.values()
+    )
+    if not fits:
+        raise DataError("rows are given by stream and origin.", hint='{"requests": {"ams": [row, row]}}')
 
 
 def _plain(rows: Bag) -> Counter[Values]:
@@ -184,15 +206,6 @@ def _plain(rows: Bag) -> Counter[Values]:
     for row, weight in rows.items():
         total[row.values] += weight
     return Counter({values: weight for values, weight in total.items() if weight})
-
-
-def _check(source: Source, values: Values, weight: int) -> None:
-    if len(values) != len(source.schema.columns):
-        raise DataError(
-            f"a row of stream {source.stream!r} has {len(values)} values.", hint=f"its columns are {source.schema}."
-        )
-    if weight < 0 and not source.revisions:
-        raise DataError(f"stream {source.stream!r} takes a row back.", hint="declare `revisions: true` on the stream.")
 
 
 def _writers(node: Operator, nodes: Iterable[Operator]) -> tuple[Operator, ...]:

@@ -13,6 +13,7 @@ from tradewind.rewrites.merge_maps import merge_maps
 from tradewind.rewrites.order_conditions import order_conditions
 from tradewind.rewrites.prune_columns import prune_columns
 from tradewind.rewrites.push_back_monotone import push_back_monotone
+from tradewind.rewrites.push_back_window import push_back_window
 from tradewind.rewrites.push_filter_through_groups import push_filter_through_groups
 from tradewind.rewrites.push_filter_through_join import push_filter_through_join
 from tradewind.rewrites.push_filter_through_map import push_filter_through_map
@@ -43,8 +44,9 @@ RULES: tuple[Rule, ...] = (
     push_filter_through_join,
     push_filter_through_groups,
     push_filter_through_selection,
-    # Filters that are added. Both ask the facts below first, so neither adds what is there.
+    # Filters that are added. All ask first what is known below, so none adds what is there.
     push_back_monotone,
+    push_back_window,
     derive_filters_through_join,
     # Unions open. Filters have arrived above them by now; maps follow so that groups and tops meet the union.
     push_row_local_through_union,

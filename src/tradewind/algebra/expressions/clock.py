@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tradewind.algebra.expressions.tree import Call, Cast, Column, Expression, Field, Literal
 from tradewind.algebra.schema import Schema
-from tradewind.algebra.types import TIMESTAMP
+from tradewind.algebra.types import DATE, TIMESTAMP
 
 UNIT_MICROS = {
     "microsecond": 1, "millisecond": 1_000, "second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000,
@@ -24,11 +24,16 @@ def lag_of(expression: Expression, schema: Schema) -> int | None:
             return schema.lag(name)
         case Field(of=Column(name=name), name=part):
             return schema.lag(f"{name}.{part}")
-        case Cast(of=of, type=type_) if type_ == TIMESTAMP:
-            return lag_of(of, schema)
+        case Cast(of=of, type=type_) if type_ in (TIMESTAMP, DATE):
+            inner = lag_of(of, schema)
+            # A day as a time is its first moment; a time as a day may be as late as its last.
+            return None if inner is None else inner + (0 if type_ == TIMESTAMP else UNIT_MICROS["day"] - 1)
         case Call(function="+" | "-" as sign, arguments=(of, Literal(value=int(shift)))):
             inner = lag_of(of, schema)
             return None if inner is None else inner - (shift if sign == "+" else -shift)
+        case Call(function="+", arguments=(Literal(value=int(shift)), of)):
+            inner = lag_of(of, schema)
+            return None if inner is None else inner - shift
         case Call(function="date_trunc", arguments=(Literal(value=str(unit)), of)):
             inner = lag_of(of, schema)
             return None if inner is None else inner + UNIT_MICROS[unit.lower()] - 1

@@ -14,7 +14,8 @@ from tradewind.algebra.schema import Schema, parse_schema
 from tradewind.algebra.tables import Table
 from tradewind.errors import InputError, UnknownNameError, unknown
 from tradewind.frontends.deployment.model import AggregateKeys, DeploymentFile, StreamKeys, TableKeys
-from tradewind.frontends.flow.findings import Finding, finding
+from tradewind.frontends.deployment.network import SECTIONS, names_in
+from tradewind.frontends.flow.findings import Finding, finding, keys_at, meant_by
 
 T = TypeVar("T")
 
@@ -33,17 +34,19 @@ class Declarations:
 def declare(file: DeploymentFile, raw: Mapping[str, Any]) -> Declarations:
     """Build every stream, table and aggregate that is right."""
     found = Declarations()
-    # A stream whose `time` had to be taken out would be blamed for windows that are right.
-    timed = {n: keys for n, keys in file.streams.items() if keys.time is not None or "time" not in raw["streams"][n]}
+    timed = {name: keys for name, keys in file.streams.items() if keys.time or not _meant_time(raw["streams"][name])}
     _section(found, found.streams, "streams", timed, _stream)
     _section(found, found.tables, "tables", file.tables, _table)
     _section(found, found.aggregates, "aggregates", file.aggregates, _aggregate)
     for section, built in (("streams", found.streams), ("tables", found.tables), ("aggregates", found.aggregates)):
-        declared = raw.get(section)
-        if isinstance(declared, Mapping):
-            found.failed |= set(declared) - set(built)
+        found.failed |= set(names_in(raw, section)) - set(built)
     _refuse_twins(found)
     return found
+
+
+def _meant_time(keys: Mapping[str, Any]) -> bool:
+    """Whether a stream was given a `time`, even one that had to be taken out: windows on it are not to be blamed."""
+    return "time" in keys or "time" in meant_by(keys, keys_at(StreamKeys, ()))
 
 
 Build = Callable[[Declarations, str, Any], T | None]
@@ -143,7 +146,10 @@ def _refuse_twins(found: Declarations) -> None:
 
 def missing_sections(raw: Mapping[str, Any]) -> Iterable[Finding]:
     """A deployment without sites or streams is none."""
+    misspelt = meant_by(raw, SECTIONS)
     for section in ("sites", "streams"):
+        if section not in raw and section in misspelt:
+            continue
         if section not in raw:
             yield Finding((), f"{section!r} is missing.", f"declare at least one under `{section}:`.", at_key=True)
         elif isinstance(raw[section], Mapping) and not raw[section]:

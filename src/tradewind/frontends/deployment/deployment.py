@@ -11,6 +11,7 @@ from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Source
 from tradewind.algebra.tables import Table
 from tradewind.errors import GraphError, unknown
+from tradewind.frontends.arguments import place, text
 from tradewind.frontends.catalog import Catalog
 from tradewind.frontends.deployment.model import Deliver, Link, Origin, Site
 from tradewind.frontends.fluent import Stream
@@ -70,11 +71,12 @@ class Deployment:
         """A declared stream, or a box of the shared flow, to ask more of in Python."""
         return Stream.named(name, self.catalog)
 
+    @place("graph")
     def graph(self, *names: str) -> Graph:
         """The named queries, or all, as one graph; what they have in common is there once."""
         if not self.queries:
             raise GraphError(f"{self.name} has no queries.", hint="declare one under `queries:`.")
         for name in names:
-            if name not in self.queries:
+            if text(name, "a query's name") not in self.queries:
                 raise unknown("query", name, self.queries)
         return Graph(tuple((name, self.queries[name].operator) for name in names or self.queries))

@@ -19,7 +19,8 @@ A query says exactly one of three things:
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
@@ -79,6 +80,9 @@ class Site(Strict):
 class Link(Strict):
     """A network path between two sites, in both directions unless it is `one_way` (from the first to the second)."""
 
+    instead: ClassVar[Mapping[str, tuple[str, str]]] = dict.fromkeys(
+        ("from", "to", "source", "target"), ("between", "between: [a, b], one_way: true.")
+    )
     between: Annotated[tuple[str, str], Field(strict=False), BeforeValidator(_pair)]
     mbps: PositiveAmount
     ms: Amount = 0.0
@@ -89,6 +93,7 @@ class Link(Strict):
 class Origin(Strict):
     """A stream's source at one site; with rates only it can be planned but not run."""
 
+    main: ClassVar = "path"
     format: Format | None = None
     path: FilePath | None = None
     rows_per_second: Amount | None = None
@@ -99,6 +104,7 @@ class Origin(Strict):
 class StreamKeys(Strict):
     """A stream: its columns, its event time and how late rows come, where it arises, and what is known about it."""
 
+    main: ClassVar = "schema"
     columns: Text = Field(alias="schema")
     time: Text | None = None
     late_by: Duration = 0
@@ -112,6 +118,7 @@ class StreamKeys(Strict):
 class TableKeys(Strict):
     """A stored table."""
 
+    main: ClassVar = "schema"
     columns: Text = Field(alias="schema")
     key: Names = ()
 
@@ -128,6 +135,7 @@ class AggregateKeys(Strict):
 class Deliver(Strict):
     """Where a query's rows go."""
 
+    main: ClassVar = "site"
     site: Name
     format: Format | None = None
     path: FilePath | None = None
@@ -137,6 +145,7 @@ class Deliver(Strict):
 class QueryKeys(Strict):
     """A question, where its answer goes, and what is wished of it."""
 
+    main: ClassVar = "sql"
     sql: Text | None = None
     flow: dict[str, Any] | None = Field(default=None, min_length=1)
     output: Text | None = None

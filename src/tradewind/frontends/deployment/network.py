@@ -8,15 +8,17 @@ from typing import Any
 from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.base import Operator
 from tradewind.errors import unknown
-from tradewind.frontends.deployment.model import DeploymentFile
-from tradewind.frontends.flow.findings import Finding, finding, likely
+from tradewind.frontends.deployment.model import DeploymentFile, StreamKeys
+from tradewind.frontends.flow.findings import Finding, finding, keys_at, likely, meant_by
 
-Reach = Mapping[str, frozenset[str]]
+SECTIONS = tuple(DeploymentFile.model_fields)
 
 
 def names_in(raw: Mapping[str, Any], section: str) -> list[str]:
-    """The names that a section declares, whether rightly or not."""
+    """The names that a section declares, whether rightly or not; those of a misspelt section too."""
     found = raw.get(section)
+    if section not in raw:
+        found = next((value for key, value in raw.items() if section in meant_by([key], SECTIONS)), None)
     return list(found) if isinstance(found, Mapping) else []
 
 
@@ -47,6 +49,8 @@ def check_network(file: DeploymentFile, numbers: tuple[int, ...], raw: Mapping[s
 def _check_origins(file: DeploymentFile, raw: Mapping[str, Any], sites: list[str]) -> Iterator[Finding]:
     for name, stream in file.streams.items():
         declared = _mapping(raw["streams"][name])
+        if "at" not in declared and "at" in meant_by(declared, keys_at(StreamKeys, ())):
+            continue
         if "at" not in declared:
             yield Finding(
                 ("streams", name), "the stream arises nowhere: 'at' is missing.", "at: {SITE: {…}}.", at_key=True

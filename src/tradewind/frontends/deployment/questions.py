@@ -11,7 +11,8 @@ from tradewind.algebra.graph import KINDS
 from tradewind.algebra.operators.base import Operator
 from tradewind.errors import ExpressionError, InputError, unknown
 from tradewind.frontends.catalog import Catalog
-from tradewind.frontends.flow.findings import Finding, Path, finding, likely
+from tradewind.frontends.deployment.model import QueryKeys
+from tradewind.frontends.flow.findings import Finding, Path, finding, keys_at, likely, meant_by
 from tradewind.frontends.flow.read import MAX_FINDINGS, FlowReader, Scope
 from tradewind.frontends.sql.query import parse_query, refused_words
 
@@ -42,6 +43,8 @@ class Questions:
 
     def _question(self, path: Path, data: Mapping[str, Any]) -> Operator | None:
         given = [way for way in _WAYS if way in data]
+        if not given and meant_by(data, keys_at(QueryKeys, ())) & set(_WAYS):
+            return None
         if len(given) != 1:
             said = " and ".join(given) if given else "none of them"
             hint = "sql: a SELECT, from: a box of the shared flow, or flow: boxes of its own."

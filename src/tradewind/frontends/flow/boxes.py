@@ -14,12 +14,12 @@ from tradewind.algebra.expressions.tree import Column
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Band, ConnectionPoint, Filter, Join, Kind, Map, Source, Top, Union
 from tradewind.algebra.schema import Schema
-from tradewind.errors import GraphError, unknown
+from tradewind.errors import GraphError, InputError, unknown
 from tradewind.frontends import build
 from tradewind.frontends.arguments import orders
 from tradewind.frontends.bounds import distance
 from tradewind.frontends.flow.box import Box, Given, ManyIn, Named, OneIn, at, condition, expression, without_defaults
-from tradewind.frontends.flow.fields import Distance, Names, PositiveDuration, Strict, Text
+from tradewind.frontends.flow.fields import Distance, Names, PositiveDuration, Strict, Text, read_duration
 from tradewind.frontends.flow.findings import Misplaced
 from tradewind.frontends.flow.window import write_distance
 
@@ -136,20 +136,35 @@ def _pairs(value: Any) -> Any:
     return value
 
 
+def _within(value: Any) -> Any:
+    """`5 minutes` (either way) and `[-1 minute, 5 minutes]` (how much earlier and later), as microseconds."""
+    if isinstance(value, list | tuple):
+        if len(value) != 2:
+            hint = "within: 5 minutes, or [-1 minute, 5 minutes]."
+            raise InputError(f"'within' is a length of time or two, not {len(value)}.", hint=hint)
+        return tuple(read_duration(end) for end in value)
+    lasts = read_duration(value)
+    if lasts <= 0:
+        raise InputError("a length of time must be longer than nothing here.")
+    return -lasts, lasts
+
+
 Pair = Annotated[tuple[str, str], Field(strict=False)]
 Pairs = Annotated[tuple[Pair, ...], Field(strict=False), BeforeValidator(_pairs)]
+Within = Annotated[tuple[int, int], BeforeValidator(_within)]
 
 
 class JoinBox(ManyIn):
     """Pairs of rows of two inputs whose keys are equal (`on`) and whose times or other values are near.
 
-    `within: 5 minutes` is about event time, either way; `band` about any two columns. Columns of the right side whose
-    names the left side has too get `_suffix` behind them.
+    `within: 5 minutes` is about event time, either way; `within: [-1 minute, 5 minutes]` says how much earlier and
+    later the right row may be; `band` is about any two columns. Columns of the right side whose names the left side has
+    too get `_suffix` behind them.
     """
 
     on: Pairs = ()
     how: Kind = "inner"
-    within: PositiveDuration | None = None
+    within: Within | None = None
     band: BandKeys | None = None
     suffix: str = "right"
 
@@ -170,7 +185,7 @@ class JoinBox(ManyIn):
                 raise Misplaced(("within",), GraphError("a join has either within or band."))
             if left.time is None or right.time is None:
                 raise Misplaced(("within",), GraphError("within needs event time on both sides.", hint="use band."))
-            return Band(left.time, right.time, -self.within, self.within)
+            return Band(left.time, right.time, *self.within)
         if self.band is None:
             return None
         with at("band"):

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+)
 
 from tradewind.algebra.durations import parse_duration
 from tradewind.errors import InputError
+from tradewind.frontends.flow.findings import shown
 
 NAME = r"^[A-Za-z_][A-Za-z0-9_.-]{0,62}$"
 BOX_NAME = r"^[A-Za-z_][A-Za-z0-9_-]{0,62}$"
@@ -20,10 +31,39 @@ class Strict(BaseModel):
     """A mapping in a file: only known keys, and values of exactly the declared type."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
+    main: ClassVar[str | None] = None
+    """The key that is meant where a bare text stands in the place of the mapping."""
+    instead: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    """Keys that people expect here: the one that is meant, and how it is written."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_empty(cls, value: Any, info: ValidationInfo) -> Any:
+        if value is None and info.field_name is not None:
+            field = cls.model_fields[info.field_name]
+            hint = "write a value behind it" + ("." if field.is_required() else ", or leave the key out.")
+            raise InputError(f"{field.alias or info.field_name!r} is empty.", hint=hint)
+        return value
 
 
 def _one_or_many(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
+
+
+def keyed(value: Any, what: str, *, once: bool = False) -> Any:
+    """A list of names as a mapping with nothing behind each; a mapping as it is."""
+    if isinstance(value, Mapping):
+        return value
+    if not isinstance(value, list | tuple):
+        raise InputError(f"a list or a mapping is wanted here, not {shown(value)}.", hint=f"[NAME], with {what} each.")
+    found: dict[str, None] = {}
+    for name in value:
+        if not isinstance(name, str):
+            raise InputError(f"{what} is a text, not {shown(name)}.")
+        if once and name in found:
+            raise InputError(f"{name!r} stands here twice.", hint="keep one of them.")
+        found[name] = None
+    return found
 
 
 def _as_text(value: Any) -> Any:

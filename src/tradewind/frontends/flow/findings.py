@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -15,6 +15,7 @@ from tradewind.errors import InputError, TradewindError, closest
 Path = tuple[str | int, ...]
 _POSITION = re.compile(r" ?\(line (\d+), column (\d+)\)")
 _NAME_RULE = "a letter or '_' first, then letters, digits, '_', '-' and '.', at most 63 in all"
+_ITEMS = {"flow": "box", "in": "input", "inputs": "input"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +59,42 @@ def _quoted_in(text: str, what: str) -> tuple[int, int] | None:
     return None
 
 
-def from_validation(error: ValidationError, model: type[BaseModel], base: Path = ()) -> list[Finding]:
-    """All of a validator's complaints, each with its path and a hint."""
-    found = error.errors(include_url=False)
+def from_validation(
+    error: ValidationError, model: type[BaseModel], base: Path = (), unsure: Callable[[Path], bool] | None = None
+) -> list[Finding]:
+    """All of a validator's complaints, each with its path and a hint; none about values that one is `unsure` of."""
+    found = [dict(one) for one in error.errors(include_url=False)]
+    meant: set[Path] = set()
+    told = []
+    for one in found:
+        loc = tuple(one["loc"])
+        if one["type"] == "extra_forbidden":
+            right = (*loc[:-1], _meant(model, loc) or "")
+            if _instead(model, loc) is None or right not in meant:
+                told.append(one)
+            meant.add(right)
+        elif one["type"] == "missing" or unsure is None or not unsure(loc):
+            told.append(one)
     # A key that is misspelt is also missing; to say so once is enough.
-    meant = {(*one["loc"][:-1], _meant(model, tuple(one["loc"]))) for one in found if one["type"] == "extra_forbidden"}
-    told = [one for one in found if one["type"] != "missing" or tuple(one["loc"]) not in meant]
-    return [_translated(dict(one), model, base) for one in told]
+    told = [one for one in told if one["type"] != "missing" or tuple(one["loc"]) not in meant]
+    return [_translated(one, model, base) for one in told]
 
 
 def _meant(model: type[BaseModel], loc: Path) -> str | None:
-    return closest(str(loc[-1]), keys_at(model, loc[:-1]))
+    instead = _instead(model, loc)
+    return instead[0] if instead else closest(str(loc[-1]), keys_at(model, loc[:-1]))
+
+
+def _instead(model: type[BaseModel], loc: Path) -> tuple[str, str] | None:
+    """What is written in the place of a key that people expect: the key that is meant, and how it is used."""
+    known: Mapping[str, tuple[str, str]] = getattr(_type_at(model, loc[:-1]), "instead", {})
+    return known.get(str(loc[-1]))
+
+
+def meant_by(keys: Iterable[str], known: Sequence[str]) -> set[str]:
+    """The known keys that the unknown ones among some keys were probably meant to be."""
+    strange = [key for key in keys if key not in known]
+    return {guess for key in strange[:50] if (guess := closest(key, known)) is not None}
 
 
 def _translated(one: Mapping[str, Any], model: type[BaseModel], base: Path) -> Finding:
@@ -84,22 +110,41 @@ def _translated(one: Mapping[str, Any], model: type[BaseModel], base: Path) -> F
             return Finding(path[:-1], "an item is missing.")
         return Finding(path[:-1], f"{str(loc[-1])!r} is missing.", at_key=True)
     if kind == "extra_forbidden":
-        known, guess = keys_at(model, loc[:-1]), _meant(model, loc)
-        hint = (f"did you mean {guess!r}? " if guess else "") + f"The keys here are {', '.join(known)}."
+        known, guess, instead = keys_at(model, loc[:-1]), _meant(model, loc), _instead(model, loc)
+        hint = instead[1] if instead else (f"did you mean {guess!r}? " if guess else "") + f"The keys here are {', '.join(known)}."
         return Finding(path, f"unknown key {shown(loc[-1])}.", hint, at_key=True)
     what, advice = _sentence(kind, one)
+    if kind.startswith("model_"):
+        advice = _as_mapping(loc, one["input"], getattr(_type_at(model, loc), "main", None))
     return Finding(path, what, advice, at_key=at_key)
+
+
+def _as_mapping(loc: Path, given: Any, main: str | None) -> str | None:
+    """How a bare text is written as the mapping that it stands for."""
+    if main is None or not loc or not isinstance(given, str) or not 0 < len(given) <= 60 or "\n" in given:
+        return None
+    return f"{loc[-1]}: {{{main}: {given}}}."
 
 
 def _sentence(kind: str, one: Mapping[str, Any]) -> tuple[str, str | None]:
     given, context = shown(one["input"]), one.get("ctx", {})
     if kind == "string_pattern_mismatch":
-        return f"{given} cannot be a name.", f"{_NAME_RULE}."
+        without = "." not in str(context.get("pattern"))
+        rule = _NAME_RULE.replace(", '-' and '.',", " and '-',") if without else _NAME_RULE
+        return f"{given} cannot be a name.", f"{rule}."
+    if kind == "too_short" and context.get("min_length") == 1:
+        return f"at least one {_ITEMS.get(str(one['loc'][-1]), 'item')} is wanted here.", None
+    if kind == "string_too_short":
+        return f"{_key(one['loc'])}is empty.", "write its text behind it, or below a '|' and indented."
     if kind == "literal_error":
         wanted = str(context.get("expected", ""))
         guess = closest(str(one["input"]), re.findall(r"'([^']*)'", wanted))
         return f"{given} is not one of {wanted}.", f"did you mean {guess!r}?" if guess else None
     return _unwanted(kind, one, given, context)
+
+
+def _key(loc: Path) -> str:
+    return f"{loc[-1]!r} " if loc and isinstance(loc[-1], str) else "the text "
 
 
 def _unwanted(kind: str, one: Mapping[str, Any], given: str, context: Mapping[str, Any]) -> tuple[str, str | None]:
@@ -123,7 +168,7 @@ _WANTED = {
     "float_type": "a number", "finite_number": "a finite number", "bool_type": "true or false",
     "dict_type": _MAPPING, "model_type": _MAPPING, "model_attributes_type": _MAPPING,
     "tuple_type": "a list", "list_type": "a list",
-    "string_too_short": "a text that is not empty", "string_too_long": "a shorter text",
+    "string_too_long": "a shorter text",
 }  # fmt: skip
 
 
@@ -148,12 +193,17 @@ def likely(name: str, known: Sequence[str]) -> list[str]:
 
 def keys_at(model: type[BaseModel], loc: Path) -> list[str]:
     """The keys that may stand in the mapping at a place below a model."""
-    found: Any = model
-    for part in loc:
-        found = _below(found, part)
+    found = _type_at(model, loc)
     if isinstance(found, type) and issubclass(found, BaseModel):
         return [field.alias or name for name, field in found.model_fields.items()]
     return []
+
+
+def _type_at(model: type[BaseModel], loc: Path) -> Any:
+    found: Any = model
+    for part in loc:
+        found = _below(found, part)
+    return found
 
 
 def _below(kind: Any, part: str | int) -> Any:

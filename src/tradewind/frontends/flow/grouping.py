@@ -23,7 +23,7 @@ from tradewind.algebra.schema import Schema
 from tradewind.errors import ExpressionError, unknown
 from tradewind.frontends import build
 from tradewind.frontends.flow.box import Given, Named, OneIn, at, expression, without_defaults
-from tradewind.frontends.flow.fields import Names, Text
+from tradewind.frontends.flow.fields import Names, Text, keyed
 from tradewind.frontends.flow.window import WindowField, write_window
 
 
@@ -31,7 +31,7 @@ def _keys(value: Any) -> Any:
     """`ticker`, `[ticker, day]` and `{hour: date_trunc('HOUR', ts)}` all as a mapping."""
     if isinstance(value, str):
         return {value: None}
-    return dict.fromkeys(value) if isinstance(value, list | tuple) and all(isinstance(v, str) for v in value) else value
+    return keyed(value, "a column's name")
 
 
 class AggregateBox(OneIn):

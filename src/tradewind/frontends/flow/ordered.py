@@ -16,7 +16,7 @@ from tradewind.algebra.operators.ordered import Order, Resample, WaitFor, pair_s
 from tradewind.algebra.operators.stored import Read, Update
 from tradewind.errors import GraphError
 from tradewind.frontends.flow.box import Box, Given, Named, OneIn, at, condition, expression, without_defaults
-from tradewind.frontends.flow.fields import BOX_NAME, Names, PositiveDuration, Share, Text
+from tradewind.frontends.flow.fields import BOX_NAME, Names, PositiveDuration, Share, Text, keyed
 from tradewind.frontends.flow.findings import Misplaced
 
 ELSE = "else"
@@ -143,7 +143,7 @@ class ReadBox(OneIn):
         """A read."""
         table = given.table(self.table)
         with at("sql"):
-            return Read(given.nodes[self.input], table, self.sql.strip(), self.keep)
+            return Read(given.nodes[self.input], table, self.sql, self.keep)
 
     @classmethod
     def written(cls, node: Read, named: Named) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class ReadBox(OneIn):
 
 
 def _reported(value: Any) -> Any:
-    return dict.fromkeys(value) if isinstance(value, list | tuple) and all(isinstance(v, str) for v in value) else value
+    return keyed((value,) if isinstance(value, str) else value, "a column's name")
 
 
 class UpdateBox(OneIn):
@@ -175,7 +175,7 @@ class UpdateBox(OneIn):
             with at("report"):
                 report.append((node.schema.find(name), Column(node.schema.find(name))))
         with at("sql"):
-            return Update(node, table, self.sql.strip(), tuple(report))
+            return Update(node, table, self.sql, tuple(report))
 
     @classmethod
     def written(cls, node: Update, named: Named) -> dict[str, Any]:

@@ -22,14 +22,15 @@ boxes may do.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
 
 from tradewind.errors import GraphError, InputError, unknown
-from tradewind.frontends.flow.box import ManyIn
-from tradewind.frontends.flow.fields import BoxName, Names, Strict
+from tradewind.frontends.flow.box import ManyIn, at
+from tradewind.frontends.flow.fields import Names, Strict, keyed
+from tradewind.frontends.flow.findings import Misplaced, Path
 
 Value = str | int | float | bool
 _PARAMETER = re.compile(r"\$\{([^{}]{0,80})\}")
@@ -44,7 +45,7 @@ def _value(value: Any) -> Any:
 
 
 def _parameters(value: Any) -> Any:
-    return dict.fromkeys(value) if isinstance(value, list | tuple) and all(isinstance(v, str) for v in value) else value
+    return keyed(value, "a parameter's name", once=True)
 
 
 ParameterValue = Annotated[Any, BeforeValidator(_value)]
@@ -54,7 +55,7 @@ class SuperboxKeys(Strict):
     """The declaration of a superbox."""
 
     inputs: Names = ("input",)
-    parameters: Annotated[dict[BoxName, ParameterValue], BeforeValidator(_parameters)] = Field(default_factory=dict)
+    parameters: Annotated[dict[str, ParameterValue], BeforeValidator(_parameters)] = Field(default_factory=dict)
     flow: dict[str, Any] = Field(min_length=1)
     output: str | None = None
 
@@ -71,7 +72,14 @@ class SuperboxUse(ManyIn):
     reads: ClassVar[tuple[str, ...]] = ("inputs",)
 
     def arguments(self, declared: SuperboxKeys) -> dict[str, Value]:
-        """A value for every parameter, or an error about one that is missing or unknown."""
+        """A value for every parameter, or an error about what is missing or unknown."""
+        if len(self.inputs) != len(declared.inputs):
+            what = f"{self.box!r} reads {len(declared.inputs)} inputs, not {len(self.inputs)}."
+            raise Misplaced(("in",), GraphError(what, hint=f"in: [{', '.join(declared.inputs)}]."))
+        with at("with"):
+            return self._values(declared)
+
+    def _values(self, declared: SuperboxKeys) -> dict[str, Value]:
         for name in self.values:
             if name not in declared.parameters:
                 raise unknown("parameter", name, declared.parameters)
@@ -84,12 +92,30 @@ class SuperboxUse(ManyIn):
         return found
 
 
-def substitute(value: Any, arguments: Mapping[str, Value]) -> Any:
-    """The value with `${name}` replaced in its texts; a text that is nothing else becomes the argument itself."""
+def filled(box: Mapping[str, Any], arguments: Mapping[str, Value]) -> dict[str, Any]:
+    """A box with `${name}` replaced in its texts, though never in what says which box it is and what it reads."""
+    return {key: value if key in _NOT_SUBSTITUTED else _substitute(value, arguments) for key, value in box.items()}
+
+
+def asked_in(box: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """The parameters that `filled` would replace in a box, each with the path where it stands."""
+    waiting: list[tuple[Path, Any]] = [((key,), value) for key, value in box.items() if key not in _NOT_SUBSTITUTED]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, Mapping):
+            waiting.extend(((*path, key), inner) for key, inner in value.items())
+        elif isinstance(value, list | tuple):
+            waiting.extend(((*path, number), inner) for number, inner in enumerate(value))
+        elif isinstance(value, str):
+            yield from ((path, name) for name in _PARAMETER.findall(value))
+
+
+def _substitute(value: Any, arguments: Mapping[str, Value]) -> Any:
+    """The value with the parameters in its texts replaced; a text that is nothing else becomes the argument itself."""
     if isinstance(value, dict):
-        return {k: inner if k in _NOT_SUBSTITUTED else substitute(inner, arguments) for k, inner in value.items()}
+        return {key: _substitute(inner, arguments) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [substitute(inner, arguments) for inner in value]
+        return [_substitute(inner, arguments) for inner in value]
     if not isinstance(value, str) or "${" not in value:
         return value
     whole = _PARAMETER.fullmatch(value)

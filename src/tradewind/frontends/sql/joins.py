@@ -8,21 +8,24 @@ from typing import cast
 from sqlglot import exp
 
 from tradewind.algebra.expressions.printing import print_expression
-from tradewind.algebra.expressions.tree import Call, Column, Expression, conjunction, conjuncts
-from tradewind.algebra.expressions.typing import require_boolean
+from tradewind.algebra.expressions.tree import (
+    Call, Column, Expression, columns_of, conjunction, conjuncts, transform, walk,
+)  # fmt: skip
+from tradewind.algebra.expressions.typing import require_boolean, resolve
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Band, Filter, Kind
 from tradewind.algebra.schema import Schema
 from tradewind.errors import QueryError
-from tradewind.frontends.build import join, renamed_apart
+from tradewind.frontends.build import extend, join, project, renamed_apart
 from tradewind.frontends.sql.conditions import Terms, sort_out
 from tradewind.frontends.sql.environment import Environment
+from tradewind.frontends.sql.grouping import unused
 from tradewind.frontends.sql.refusals import only, place, unsupported
 from tradewind.frontends.sql.relations import Relation
 from tradewind.frontends.sql.scope import Scope, joined, scope_of
 
 _NO_CONDITION = (
-    "a join needs an equality of a column of each side, or a bound on their distance: "
+    "a join needs an equality of something of each side, or a bound on their distance: "
     "ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 5 MINUTES."
 )
 
@@ -38,7 +41,15 @@ class _Step:
     suffix: str
     renamed: dict[str, str]
     scope: Scope
-    using: tuple[tuple[str, str], ...]
+    using: tuple[tuple[Column, Column], ...]
+
+    def own_name(self, column: str) -> str:
+        """What the relation itself calls one of its columns."""
+        return next((old for old, new in self.renamed.items() if new == column), column)
+
+    def own(self, expression: Expression) -> Expression:
+        """An expression over the relation's own columns."""
+        return transform(expression, lambda one: Column(self.own_name(one.name)) if isinstance(one, Column) else one)
 
 
 def join_all(
@@ -73,7 +84,7 @@ def _step(relation: Relation, scope: Scope, left: Schema, number: str) -> _Step:
         pair = scope.named((identifier.name,)), apart.schema.find(_own(relation, identifier.name, renamed))
         if not isinstance(pair[0], Column):
             raise unsupported("USING after a FULL JOIN on the same column", "join with ON, or in a sub-select.")
-        pairs.append((pair[0].name, pair[1]))
+        pairs.append((pair[0], Column(pair[1])))
         both = _merge(both, identifier.name, how, pair[0], Column(pair[1]))
     return _Step(relation, how, left, apart.schema, suffix, renamed, both, tuple(pairs))
 
@@ -114,13 +125,13 @@ def _joined(
     if condition is not None:
         bound = step.scope.bind(environment.read_plain(condition, "ON"))
         both = Schema(step.left.columns + step.right.columns)
-        return _build(node, step, sort_out(conjuncts(_checked(bound, both)), step.left, step.right)), where
+        return _build(node, step, sort_out(conjuncts(_checked(bound, both)), node.schema, step.right)), where
     if any(other.how in ("right", "full") for other in steps):
         raise QueryError("a join without ON beside a RIGHT or FULL join.", hint="write its condition in ON.")
     if step.how != "inner":
         raise QueryError(f"a {step.how.upper()} JOIN without a condition.", hint=_NO_CONDITION)
     pieces = [piece for condition in where for piece in conjuncts(condition)]
-    terms = sort_out(pieces, step.left, step.right)
+    terms = sort_out(pieces, node.schema, step.right)
     rest = [piece for piece in pieces if piece in terms.rest]
     return _build(node, step, Terms(terms.keys, terms.band, ())), rest
 
@@ -137,18 +148,63 @@ def _build(node: Operator, step: _Step, terms: Terms) -> Operator:
             f"nothing ties {step.relation.label} to what stands before it in FROM, so this would be a cross join.",
             hint=_NO_CONDITION,
         )
-    if terms.rest and step.how != "inner":
-        raise QueryError(
-            f"{print_expression(terms.rest[0])!r} cannot be asked in a {step.how.upper()} JOIN.",
-            hint="equalities and one pair of time bounds can; filter one side before the join in a sub-select, "
-            "or both after it in WHERE.",
-        )
-    own = {new: old for old, new in step.renamed.items()}
-    keys = [(a, own.get(b, b)) for a, b in terms.keys]
+    left, right, rest = _filtered_below(node, step, terms.rest)
+    if rest and step.how != "inner":
+        raise _left_over(rest[0], step.how)
+    built = _on(left, right, step, terms)
+    return _filtered(built, rest)
+
+
+def _filtered_below(
+    left: Operator, step: _Step, conditions: tuple[Expression, ...]
+) -> tuple[Operator, Operator, tuple[Expression, ...]]:
+    """Both sides of a join and the conditions left over: what an outer join asks of the side that may be missing alone,
+    it asks before rows are paired.
+    """
+    right = step.relation.node
+    optional = {"left": step.right, "right": step.left}.get(step.how)
+    if optional is None:
+        return left, right, conditions
+    below = tuple(one for one in conditions if columns_of(one) <= set(optional.names))
+    if step.how == "left":
+        right = _filtered(right, tuple(step.own(one) for one in below))
+    else:
+        left = _filtered(left, below)
+    return left, right, tuple(one for one in conditions if one not in below)
+
+
+def _filtered(node: Operator, conditions: tuple[Expression, ...]) -> Operator:
+    return Filter(node, require_boolean(conjunction(conditions), node.schema)) if conditions else node
+
+
+def _left_over(condition: Expression, how: str) -> QueryError:
+    hint = (
+        "equalities, one pair of time bounds and conditions on the side that may be missing can; "
+        "filter the other side before the join in a sub-select, or both after it in WHERE."
+    )
+    if any(isinstance(part, Call) and part.function in ("+", "-", "negative") for part in walk(condition)):
+        hint += " Sums of numbers may overflow: compute them in a sub-select, and compare plain columns in ON."
+    return QueryError(f"{print_expression(condition)!r} cannot be asked in a {how.upper()} JOIN.", hint=hint)
+
+
+def _on(left: Operator, right: Operator, step: _Step, terms: Terms) -> Operator:
+    """The join itself. Keys that are not plain columns are computed first, and taken away again after it."""
+    taken = {name.lower() for name in (*step.left.names, *step.right.names, *right.schema.names)}
+    hidden: tuple[dict[Expression, str], dict[Expression, str]] = ({}, {})
+    keys = []
+    for a, b in terms.keys:
+        pair = (a, step.own(b))
+        for expression, names in zip(pair, hidden, strict=True):
+            if not isinstance(expression, Column) and expression not in names:
+                names[expression] = unused(print_expression(expression), taken)
+        keys.append(tuple(e.name if isinstance(e, Column) else names[e] for e, names in zip(pair, hidden, strict=True)))
+    left, right = _with_hidden(left, hidden[0]), _with_hidden(right, hidden[1])
     band = terms.band
     if band is not None:
-        band = Band(band.left, own.get(band.right, band.right), band.low, band.high)
-    built = join(node, step.relation.node, step.how, keys, band, suffix=step.suffix)
-    if not terms.rest:
-        return built
-    return Filter(built, require_boolean(conjunction(terms.rest), built.schema))
+        band = Band(band.left, step.own_name(band.right), band.low, band.high)
+    built = join(left, right, step.how, [(a, b) for a, b in keys], band, suffix=step.suffix)
+    return project(built, [(name, Column(name)) for name in (*step.left.names, *step.right.names)])
+
+
+def _with_hidden(node: Operator, names: dict[Expression, str]) -> Operator:
+    return extend(node, {name: resolve(expression, node.schema)[0] for expression, name in names.items()})
