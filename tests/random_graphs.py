@@ -392,10 +392,14 @@ def _late_filter(builder: Builder) -> None:
 
 def _bounded_window(builder: Builder) -> None:
     """A filter on a window's bounds."""
-    node = builder.pick()
-    bound = Field(Column("window"), builder.chance.choice(("start", "end")))
-    moment = Literal(BASE + builder.chance.choice((10, 20, 30)) * SECOND, TIMESTAMP)
-    builder.add(Filter(node, resolve(Call(builder.chance.choice(("<", ">=")), (bound, moment)), node.schema)[0]))
+    chance, node = builder.chance, builder.pick()
+    time = node.schema.time
+    if "window" not in node.schema.names and time is not None:
+        window = TimeWindow(time, 10 * SECOND, chance.choice((5, 10)) * SECOND)
+        node = Aggregate(node, _keys(node.schema, chance), aggregate_functions(node.schema, chance), window)
+    bound = Field(Column("window"), chance.choice(("start", "end")))
+    moment = Literal(BASE + chance.choice((10, 20, 30)) * SECOND, TIMESTAMP)
+    builder.add(Filter(node, resolve(Call(chance.choice(("<", ">=", "=")), (bound, moment)), node.schema)[0]))
 
 
 def _counted(builder: Builder) -> None:

@@ -10,8 +10,9 @@ import tradewind as tw
 from tradewind.algebra.operators.core import Filter, Source
 from tradewind.algebra.operators.derived import Split
 from tradewind.algebra.operators.stored import Read
-from tradewind.errors import DeploymentError, GraphError, Problem, UnknownNameError
+from tradewind.errors import DeploymentError, GraphError, InputError, Problem, UnknownNameError
 from tradewind.frontends.deployment.check import load, load_bytes
+from tradewind.frontends.deployment.questions import Questions
 
 CONTRACT = """
 sites:
@@ -223,6 +224,160 @@ def test_a_broken_aggregate_table_or_superbox_is_blamed_once():
 def test_a_wrong_wish_does_not_hide_wrong_sql():
     found = problems(SHORT + "    sql: SELECT yy FROM s\n    fresh_within: soon\n")
     assert [where.split(" ")[1] for where, _ in found] == ["queries.q", "queries.q.sql", "queries.q.fresh_within"]
+
+
+BASE = "sites: {hq: {}, a: {}}\nlinks: [{between: [a, hq], mbps: 1}]\n"
+BASE += "streams: {s: {schema: 'ts TIMESTAMP, x INT', time: ts, at: {a: {}}}}\n"
+QUERY = "queries: {q: {sql: SELECT x FROM s, deliver: {site: hq}}}\n"
+
+
+def told(text):
+    """Where the problems of a text are, what they are, and what to do."""
+    with pytest.raises(DeploymentError) as caught:
+        load(text, "f.yaml")
+    return [(problem.where.partition(" ")[2], problem.what, problem.hint or "") for problem in caught.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (BASE + "queries: {q: {sql: , deliver: {site: hq}}}", "queries.q.sql"),
+        (BASE + "queries: {q: {from: , deliver: {site: hq}}}", "queries.q.from"),
+        (BASE + "queries: {q: {flow: , deliver: {site: hq}}}", "queries.q.flow"),
+        (BASE + "queries: {q: {flow: {f: {box: distinct, in: s}}, output: , deliver: {site: hq}}}", "queries.q.output"),
+        (BASE + "queries: {q: {from: s, deliver: }}", "queries.q.deliver"),
+        (BASE + "queries: {q: {from: s, deliver: {site: hq, path: }}}", "queries.q.deliver.path"),
+        (BASE + "queries: {q: {from: s, deliver: {site: hq}, fresh_within: ~}}", "queries.q.fresh_within"),
+        (BASE + "queries: {q: {sql: '', deliver: {site: hq}}}", "queries.q.sql"),
+        (BASE + "queries: {q: }", "queries.q"),
+        (BASE + "queries:", "queries"),
+        (BASE + "flow: {f: {box: top, in: s, k: 1, by: x, per: }}", "flow.f.per"),
+        (BASE + "boxes: {b: {parameters: , flow: {f: {box: distinct, in: input}}}}", "boxes.b.parameters"),
+        (BASE.replace("time: ts", "time: ") + QUERY, "streams.s.time"),
+        (BASE.replace("at: {a: {}}", "at: ") + QUERY, "streams.s.at"),
+        (BASE.replace("a: {}}\n", "a: }\n", 1) + QUERY, "sites.a"),
+        (BASE.replace("mbps: 1", "mbps: 1, ms: ") + QUERY, "links.0.ms"),
+    ],
+)
+def test_a_key_without_a_value_is_a_problem(text, key):
+    [(where, what, hint)] = told(text)
+    assert (where, what) == (key, f"{key.rpartition('.')[2]!r} is empty.")
+    assert hint
+
+
+def test_what_cannot_be_built_is_told_even_when_nobody_knows_why(monkeypatch):
+    monkeypatch.setattr(Questions, "read", lambda *_: {})
+    assert [what for _, what, _ in told(BASE + QUERY)] == ["'q' cannot be read."]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "what"),
+    [
+        ("['*']", "'*' cannot be the name of a parameter."),
+        ("['']", "'' cannot be the name of a parameter."),
+        ("{'a b': 1}", "'a b' cannot be the name of a parameter."),
+        ("[1]", "a parameter's name is a text, not 1."),
+        ("[[w]]", "a parameter's name is a text, not a list."),
+        ("[w, w]", "'w' stands here twice."),
+        ("w", "a list or a mapping is wanted here, not 'w'."),
+        ("{w: [1]}", "a parameter's value is a text, a number, true or false."),
+    ],
+)
+def test_parameters_of_superboxes(parameters, what):
+    flow = "flow: {f: {box: filter, in: input, where: x > 1}}"
+    text = BASE + f"boxes: {{b: {{parameters: {parameters}, {flow}}}}}\nflow: {{u: {{box: b, in: s, with: {{w: 1}}}}}}"
+    [(where, said, _)] = told(text)
+    assert where.startswith("boxes.b.parameters")
+    assert said == what
+
+
+def test_superboxes_that_nobody_uses_are_checked():
+    text = BASE + 'boxes: {bx: {inputs: [], parameters: [w], flow: {f: {box: filter, in: u, where: "x > 1"}}}}'
+    assert [(where, what) for where, what, _ in told(text)] == [
+        ("boxes.bx.inputs", "a superbox reads at least one input."),
+        ("boxes.bx.flow.f.in", "unknown stream or box 'u'."),
+    ]
+
+
+def test_a_superbox_with_a_wrong_key_is_not_blamed_on_those_who_use_it():
+    flow = "flow: {r: {box: split, in: input, routes: {a: x > 1}}}"
+    text = BASE + f"boxes: {{b: {{ouput: r.a, {flow}}}}}\nflow: {{u: {{box: b, in: s}}}}"
+    assert [where for where, _, _ in told(text)] == ["boxes.b.ouput"]
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "says"),
+    [
+        (BASE + QUERY.replace("{site: hq}", "hq"), "queries.q.deliver", "deliver: {site: hq}."),
+        (BASE + "queries: {q: SELECT x FROM s}", "queries.q", "q: {sql: SELECT x FROM s}."),
+        (
+            BASE.replace("between: [a, hq]", "from: a, to: hq") + QUERY,
+            "links.0.from",
+            "between: [a, b], one_way: true.",
+        ),
+        (
+            BASE + "queries:\n  q:\n    sql: |\n    SELECT x\n    FROM s\n    deliver: {site: hq}\n",
+            "",
+            "indent the text",
+        ),
+        (BASE + "queries:\n  q:\n    sql: |\n    deliver: {site: hq}\n", "queries.q.sql", "below a '|' and indented"),
+        (BASE + QUERY.replace("sql:", "sqll:"), "queries.q.sqll", "did you mean 'sql'?"),
+        (BASE + "queries: {q: {form: s, deliver: {site: hq}}}", "queries.q.form", "did you mean 'from'?"),
+        (BASE.replace("sites:", "site:") + QUERY, "site", "did you mean 'sites'?"),
+        (BASE.replace("streams:", "stream:") + QUERY, "stream", "did you mean 'streams'?"),
+        (
+            BASE + "flwo: {f: {box: distinct, in: s}}\nqueries: {q: {from: f, deliver: {site: a}}}",
+            "flwo",
+            "mean 'flow'?",
+        ),
+        (BASE.replace("at:", "att:") + QUERY, "streams.s.att", "did you mean 'at'?"),
+        (BASE.replace("time:", "tme:") + "flow: {f: {box: aggregate, in: s, window: 1s}}", "streams.s.tme", "'time'?"),
+        (BASE.replace("x INT", "x INT NOT NULL"), "streams.s.schema", "columns may always be NULL; leave it out."),
+        (BASE.replace("ts TIMESTAMP", "ts DATETIME"), "streams.s.schema", "did you mean TIMESTAMP?"),
+        (BASE.replace("ts TIMESTAMP", "ts TIMESTAMP_NTZ"), "streams.s.schema", "did you mean TIMESTAMP?"),
+    ],
+)
+def test_the_first_problem_says_what_to_do(text, where, says):
+    [(place, _, hint)] = told(text)
+    assert place == where
+    assert says in hint
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "what"),
+    [
+        (BASE + "queries: {q: {flow: {}, deliver: {site: hq}}}", "queries.q.flow", "at least one box is wanted here."),
+        (BASE + "boxes: {b: {flow: {}}}", "boxes.b.flow", "at least one box is wanted here."),
+        (BASE + "flow: {f: {box: union, in: []}}", "flow.f.in", "at least one input is wanted here."),
+        (BASE.replace("x INT", "x, y INT"), "streams.s.schema", "column 'x' has no type in 'ts TIMESTAMP, x, y INT'."),
+        (BASE.replace("x INT", "x"), "streams.s.schema", "column 'x' has no type in 'ts TIMESTAMP, x'."),
+        (BASE + "flow: {f: {box: aggregate, in: s, by: [1]}}", "flow.f.by", "a column's name is a text, not 1."),
+    ],
+)
+def test_problems_in_words(text, where, what):
+    assert [one[:2] for one in told(text)] == [(where, what)]
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT x FROM s", "SELECT 'a: b' AS x, y\n    FROM s", "-- why\n    SELECT x FROM s"]
+)
+@pytest.mark.parametrize("sign", ["|", "|-", ">", "|  # the question"])
+def test_a_text_that_is_not_indented(text, sign):
+    [(_, what, _)] = told(f"queries:\n  q:\n    sql: {sign}\n    {text}\n    deliver: {{site: hq}}\n")
+    assert what == "the text below '|' is not indented."
+
+
+def test_texts_with_a_length_are_texts():
+    text = BASE.replace("x INT", "x INT, c CHAR(3), v VARCHAR(10), l ARRAY<VARCHAR(2)>")
+    columns = load(text).streams["s"].source.schema
+    assert str(columns) == "ts TIMESTAMP, x INT, c STRING, v STRING, l ARRAY<STRING>"
+
+
+def test_names_are_texts(declared):
+    for ask in (lambda: declared.stream(None), lambda: declared.graph([])):
+        with pytest.raises(InputError) as caught:
+            ask()
+        assert caught.value.where in ("stream", "graph")
 
 
 def test_the_error_says_everything_and_can_be_pickled():

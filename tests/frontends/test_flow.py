@@ -6,9 +6,11 @@ from hypothesis import given, settings
 
 from tests.algebra.every import every_kind
 from tests.frontends.graphs import SEEN, SPAN, A, B, graphs
+from tradewind.algebra.expressions.tree import Column
 from tradewind.algebra.graph import KINDS, Graph
 from tradewind.algebra.operators.core import Map, Source, Top, Union
 from tradewind.algebra.operators.derived import Split, Superbox
+from tradewind.algebra.operators.stored import Read, Update
 from tradewind.algebra.windows import CountedWindow, SessionWindow, TimeWindow, ValueWindow
 from tradewind.errors import DeploymentError
 from tradewind.frontends.catalog import Catalog
@@ -17,6 +19,7 @@ from tradewind.frontends.flow.kinds import BOXES, WRITTEN_AS
 from tradewind.frontends.flow.read import read_flow, read_graph
 from tradewind.frontends.flow.superboxes import SuperboxKeys
 from tradewind.frontends.flow.write import catalog_of, write_flow
+from tradewind.frontends.fluent import Stream
 from tradewind.frontends.sql.query import parse_query
 
 CATALOG = Catalog({"a": A, "b": B}, {"seen": SEEN}, {"span": SPAN})
@@ -127,14 +130,47 @@ def test_joins_on_names_pairs_times_and_bands():
 named: {box: join, in: [a, a], on: k}
 pairs: {box: join, in: [a, b], on: {k: key}, how: left}
 near: {box: join, in: [a, b], within: 5 seconds}
+after: {box: join, in: [a, b], within: [-1 second, 5 seconds]}
 far: {box: join, in: [a, b], band: {left: x, right: z, low: -3}}
 later: {box: join, in: [a, b], band: {left: ts, right: at, low: 0s, high: 1 hour}}
 """)
     assert nodes["named"].keys == (("k", "k_right"),)
     assert nodes["pairs"].keys == (("k", "key"),)
     assert (nodes["near"].band.low, nodes["near"].band.high) == (-5_000_000, 5_000_000)
+    assert (nodes["after"].band.low, nodes["after"].band.high) == (-1_000_000, 5_000_000)
     assert (nodes["far"].band.low, nodes["far"].band.high) == (-3, None)
     assert (nodes["later"].band.low, nodes["later"].band.high) == (0, 3_600_000_000)
+
+
+@pytest.mark.parametrize(
+    ("within", "what"),
+    [
+        ("[1 second]", "'within' is a length of time or two, not 1."),
+        ("[5 seconds, 1 second]", "'within' ends before it begins."),
+        ("[0, 5]", "a length of time is wanted here."),
+        ("-5 seconds", "a length of time must be longer than nothing here."),
+        ("", "'within' is empty."),
+    ],
+)
+def test_spans_that_are_none(within, what):
+    assert refused(f"j: {{box: join, in: [a, b], within: {within}}}") == [("flow.j.within", what)]
+
+
+def test_white_space_around_a_statement_survives():
+    table = CATALOG.tables["seen"]
+    graph = Graph.of(
+        r=Read(A, table, "  SELECT n FROM seen WHERE k = :k\n"),
+        u=Update(A, table, " DELETE FROM seen WHERE k = :k \n", (("k", Column("k")),)),
+    )
+    assert read_graph(write_flow(graph), catalog_of(graph)) == graph
+    written = yaml.safe_dump(write_flow(graph), sort_keys=False)
+    assert read_graph(read_yaml(written).data, catalog_of(graph)) == graph
+
+
+def test_a_statement_below_a_line_is_the_one_that_python_gives():
+    nodes = built("r:\n  box: read\n  in: a\n  table: seen\n  sql: |\n    SELECT n FROM seen WHERE k = :k\n")
+    asked = Stream.named("a", CATALOG).read("seen", "\n    SELECT n FROM seen WHERE k = :k\n")
+    assert nodes["r"] == asked.operator
 
 
 def test_a_split_has_a_way_out_for_each_route():
@@ -200,6 +236,79 @@ def test_parameters_do_not_reach_names_of_boxes():
     assert refused("x: {box: evil, in: a, with: {p: b}}", boxes) == [
         ("boxes.evil.flow.f.in", "unknown stream or box '${p}'.")
     ]
+
+
+def test_parameters_reach_columns_named_like_keys():
+    boxes = {"m": {"parameters": ["p"], "flow": {"f": {"box": "map", "in": "input", "columns": {"at": "${p} + 1"}}}}}
+    node = built("x: {box: m, in: a, with: {p: x}}", boxes)["x"]
+    assert node.body == built("y: {box: map, in: a, columns: {at: x + 1}}")["y"]
+
+
+def body(flow, **keys):
+    return {"s": {"flow": read_yaml(flow).data, **keys}}
+
+
+@pytest.mark.parametrize(
+    ("boxes", "problems"),
+    [
+        (body("f: {box: distinct, in: u}"), [("flow.f.in", "unknown stream or box 'u'.")]),
+        (body("f: {box: distinct, in: input}", inputs=[]), [
+            ("inputs", "a superbox reads at least one input."), ("flow.f.in", "unknown stream or box 'input'.")]),
+        (body("f: {box: distinct, in: u}", inputs=["u", "u"]), [("inputs.1", "two inputs are named 'u'.")]),
+        (body("f: {box: distinct, in: a}", inputs=["*"]), [("inputs.0", "'*' cannot be the name of an input.")]),
+        (body("f: {box: distinct, in: input}", parameters=["*"]), [
+            ("parameters.*", "'*' cannot be the name of a parameter.")]),
+        (body("f: {box: resample, in: input, at: nope, values: x}"), [("flow.f.at", "unknown stream or box 'nope'.")]),
+        (body("f: {box: waitfor, in: input, signal: c, where: x > 1, timeout: 1s}"), [
+            ("flow.f.signal", "unknown stream or box 'c'.")]),
+        (body("f: {box: filtr, in: input}"), [("flow.f.box", "unknown kind of box 'filtr'.")]),
+        (body("f: {box: [], in: input}"), [("flow.f", "a box says what it does under `box`.")]),
+        (body("f: 3"), [("flow.f", "a box is a mapping, not 3.")]),
+        (body("f: {box: filter, in: input, wher: x > 1}"), [("flow.f.wher", "unknown key 'wher'.")]),
+        (body("f: {box: filter, in: input}"), [("flow.f", "'where' is missing.")]),
+        (body("f: {box: top, in: input, k: three, by: x}"), [
+            ("flow.f.k", "a whole number is wanted here, not 'three'.")]),
+        (body('f: {box: filter, in: input, where: "x > ${w}"}'), [("flow.f.where", "unknown parameter 'w'.")]),
+        (body('f: {box: map, in: input, columns: {y: "${}"}}'), [("flow.f.columns.y", "unknown parameter ''.")]),
+        (body("f: {box: distinct, in: input}", output="g"), [("output", "unknown box 'g'.")]),
+        (body("f: {box: distinct, in: input}", output="f.x"), [
+            ("output", "'f' is not a split and has no route 'x'.")]),
+        (body("f: {box: split, in: input, routes: {r: x > 1}}"), [("flow.f", "the result 'f' is a split.")]),
+        (body("f: {box: split, in: input, routes: {r: x > 1}}\ng: {box: distinct, in: f.q}"), [
+            ("flow.g.in", "unknown route 'f.q'.")]),
+        (body("f: {box: distinct, in: g}\ng: {box: distinct, in: f}"), [
+            ("flow.f.in", "the boxes read one another in a circle: f -> g -> f.")]),
+        (body("a: {box: distinct, in: input}"), [("flow.a", "a stream or shared box is named 'a' already.")]),
+        (body("f: {box: s, in: input}"), [("flow.f", "a superbox contains itself: s -> s.")]),
+        (body("f: {box: big, in: input}") | BIG, [("flow.f.with", "the parameter 'at_least' of 'big' has no value.")]),
+        (body("f: {box: big, in: [input, a], with: {at_least: 1}}") | BIG, [
+            ("flow.f.in", "'big' reads 1 inputs, not 2.")]),
+    ],
+)  # fmt: skip
+def test_superboxes_that_nobody_uses_are_checked(boxes, problems):
+    expected = [(f"boxes.s.{where}", what) for where, what in problems]
+    assert refused("t: {box: distinct, in: a}", boxes) == expected
+    assert refused("t: {box: s, in: a}", boxes) == expected
+
+
+def test_values_that_wait_for_parameters_are_not_judged():
+    flow = """
+t: {box: top, in: input, k: "${k}", by: "${by}"}
+j: {box: join, in: [t, b], on: "${by}", within: ["${low}", "${high}"], how: "${how}"}
+w: {box: aggregate, in: j, window: "${size}", functions: {n: count(*)}}
+"""
+    parameters = ["k", "by", "low", "high", "how", "size"]
+    assert built("t: {box: distinct, in: a}", body(flow, parameters=parameters))
+
+
+def test_superboxes_within_superboxes_have_an_end():
+    boxes = {f"b{n}": {"flow": {"f": {"box": f"b{n + 1}", "in": "input"}}} for n in range(300)}
+    boxes["b300"] = {"flow": {"f": {"box": "distinct", "in": "input"}}}
+    assert refused("x: {box: b0, in: a}", boxes) == [("boxes.b49.flow.f", "superboxes are nested more than 50 deep.")]
+    circle = {f"b{n}": {"flow": {"f": {"box": f"b{(n + 1) % 300}", "in": "input"}}} for n in range(300)}
+    [(where, what)] = refused("x: {box: b0, in: a}", circle)
+    assert where == "boxes.b299.flow.f"
+    assert what.endswith("b5 -> … -> b295 -> b296 -> b297 -> b298 -> b299 -> b0.")
 
 
 def test_all_problems_are_found_and_none_twice():

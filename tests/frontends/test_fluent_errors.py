@@ -46,6 +46,23 @@ def errors_of(stream, limit=500):
         (lambda s: s.join(s, 3), InputError, "join", "not 3 (int)"),
         (lambda s: s.join(s, within=3), InputError, "join", "not 3 (int)"),
         (lambda s: s.rename(url=3), InputError, "rename", "not 3 (int)"),
+        (lambda s: s.rename(-1), InputError, "rename", "not -1 (int)"),
+        (lambda s: s.rename({1: "x"}), InputError, "rename", "not 1 (int)"),
+        (lambda s: s.top(3, "bytes", rank=-1), InputError, "top", "not -1 (int)"),
+        (lambda s: s.join(s, "url", suffix=3), InputError, "join", "not 3 (int)"),
+        (lambda s: s.read("names", "SELECT owner FROM names", keep="no"), InputError, "read", "True or False"),
+        (lambda s: s.graph([]), InputError, "graph", "not [] (list)"),
+        (lambda s: s.deliver(None), InputError, "deliver", "not None (NoneType)"),
+        (lambda s: s.box(None, errors_of), InputError, "box", "not None (NoneType)"),
+        (lambda s: s.box("b", None), InputError, "box b", "a function of streams, not NoneType"),
+        (lambda s: s.box("b", type), InputError, "box b", ""),
+        (lambda s: tw.superbox(s.operator), InputError, "superbox", "a function of streams, not Source"),
+        (lambda _: tw.deployment(None), InputError, "deployment", "not 'None' (NoneType)"),
+        (lambda _: tw.deployment(b"a"), InputError, "deployment", "(bytes)"),
+        (lambda _: tw.session("1s", column=3), InputError, "session", "not 3 (int)"),
+        (lambda _: tw.aggregate(3, over="x INT", lift="x", merge="a", finish="a"), InputError, "aggregate", "not 3"),
+        (lambda _: tw.aggregate("z", over=3, lift="x", merge="a", finish="a"), InputError, "aggregate", "not 3"),
+        (lambda _: tw.Stream.named(None, CATALOG), InputError, "stream", "not None (NoneType)"),
         (lambda s: s.sample("some"), InputError, "sample", "not 'some' (str)"),
         (lambda s: s.group_by("url").agg(3), InputError, "agg", "without a name"),
         (lambda s: s.join(s, "url", "sideways"), GraphError, "join", "unknown kind of join"),
@@ -86,7 +103,7 @@ def errors_of(stream, limit=500):
         (lambda s: tw.tuples(s.operator.stream), InputError, "tuples", "whole number"),
         (lambda _: tw.aggregate("sum", over="x INT", lift="x", merge="a", finish="a"), InputError, "aggregate", "name"),
         (lambda _: tw.aggregate("abs", over="x INT", lift="x", merge="a", finish="a"), InputError, "aggregate", "name"),
-        (lambda _: tw.Stream.named("reqests", CATALOG), UnknownNameError, None, "did you mean 'requests'"),
+        (lambda _: tw.Stream.named("reqests", CATALOG), UnknownNameError, "stream", "did you mean 'requests'"),
     ],
 )  # fmt: skip
 def test_errors_say_where_and_what(ask, kind, where, says):
@@ -98,3 +115,50 @@ def test_errors_say_where_and_what(ask, kind, where, says):
     assert (found.where or "").startswith(where or "")
     assert says in str(found)
     assert str(pickle.loads(pickle.dumps(found))) == str(found)
+
+
+JUNK = [
+    None, -1, 1.5, True, b"a", [], [[]], {}, {"a": 1}, {1: 2}, (), "", object(), float("nan"), REQUESTS, len, ["url", 3], "*",
+    "ts", [("url", "url", "url")], set(), type,
+]  # fmt: skip
+CALLS = {
+    "where": {"predicate": "status > 1"},
+    "join": {"other": REQUESTS, "on": "url", "how": "inner", "within": "1s", "suffix": "b"},
+    "top": {"k": 3, "by": "bytes", "per": "url", "rank": "r"},
+    "order": {"by": "ts", "slack": 1},
+    "resample": {
+        "values": "bytes", "every": "1s", "at": None, "keys": "url", "method": "previous", "max_gap": "1s",
+    },
+    "sample": {"fraction": 0.5, "by": "url", "seed": 1},
+    "wait_for": {"signal": REQUESTS, "predicate": "url = url_signal", "timeout": "1s", "suffix": "signal"},
+    "read": {"table": "names", "sql": "SELECT owner FROM names WHERE domain = :domain", "keep": False},
+    "update": {"table": "names", "sql": "INSERT INTO names VALUES (:domain, :url)", "report": ("*",)},
+    "connection_point": {"name": "x", "keep": "1 hour"},
+    "box": {"name": "b", "function": errors_of, "limit": 3},
+    "deliver": {"site": "hq"},
+    "graph": {"name": "x"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", CALLS)
+def test_no_argument_makes_anything_else_than_an_input_error(method):
+    getattr(REQUESTS, method)(**CALLS[method])
+    for name in CALLS[method]:
+        for junk in JUNK:
+            try:
+                made = getattr(REQUESTS, method)(**{**CALLS[method], name: junk})
+            except InputError as error:
+                assert (error.where or "").startswith(method)
+            else:
+                assert repr(made)
+
+
+@pytest.mark.parametrize("method", ["select", "with_columns", "rename", "drop", "union", "split"])
+def test_nothing_else_in_a_list_of_arguments_either(method):
+    for junk in JUNK:
+        try:
+            made = getattr(REQUESTS, method)(junk)
+        except InputError as error:
+            assert (error.where or "").startswith(method)
+        else:
+            assert repr(made)

@@ -243,6 +243,19 @@ def test_row_number_in_a_sub_select_with_a_limit_around_it():
     assert sql(f"SELECT url, rn FROM ({inner}) WHERE status = 200 AND rn <= 2") == expected
 
 
+def test_qualify_may_ask_more_of_the_first_rows():
+    ranked = Top(A, 2, (("x", False),), ("k",), "rn")
+    first = "row_number() OVER (PARTITION BY k ORDER BY x)"
+    assert sql(f"SELECT * FROM A QUALIFY x > 3 AND ({first} <= 2 AND f < 1)") == where(
+        Top(A, 2, (("x", False),), ("k",)), "x > 3 AND f < 1"
+    )
+    assert sql(f"SELECT *, {first} AS rn FROM A QUALIFY rn <= 2 AND rn > 1 AND {first} < 9") == where(ranked, "rn > 1")
+    groups = grouped(A, "k", n="count(*)", max_x="max(x)")
+    expected = mapped(where(Top(groups, 3, (("n", True),)), "n > 1 AND max_x < 4"), k="k", n="n")
+    text = "SELECT k, count(*) AS n FROM A GROUP BY k QUALIFY row_number() OVER (ORDER BY n DESC) <= 3"
+    assert sql(f"{text} AND n > 1 AND max(x) < 4") == expected
+
+
 def test_a_qualified_name_is_a_column_whatever_items_are_called():
     expected = mapped(Top(A, 3, (("ts", True),)), a="x")
     assert sql("SELECT x AS a FROM A a ORDER BY a.ts DESC LIMIT 3") == expected

@@ -8,9 +8,16 @@ import pytest
 
 from tests.frontends.relations import MINUTE, A, B, C, mapped, sql, where
 from tradewind.algebra.expressions.tree import Call, Column
-from tradewind.algebra.operators.core import Band, Join, Map
+from tradewind.algebra.expressions.typing import parse_expression
+from tradewind.algebra.graph import Graph
+from tradewind.algebra.operators.core import Band, Filter, Join, Map, Source
+from tradewind.algebra.schema import parse_schema
 from tradewind.errors import QueryError
-from tradewind.frontends.build import rename
+from tradewind.frontends.build import extend, project, rename
+from tradewind.frontends.catalog import Catalog
+from tradewind.frontends.sql.query import parse_query
+from tradewind.interpreter.run import answer
+from tradewind.rewrites.engine import rewrite
 
 B_APART = rename(B, {"ts": "ts_b", "k": "k_b"})
 KEYS = (("k", "k_b"),)
@@ -63,8 +70,46 @@ def test_time_bounds_become_one_band(condition, low, high):
         ("-a.x + b.y >= 1", 1, None),
     ],
 )
-def test_bounds_on_whole_numbers(condition, low, high):
-    assert sql(f"SELECT * FROM A a JOIN B b ON a.k = b.k AND {condition}") == joined(band=Band("x", "y", low, high))
+def test_bounds_on_whole_numbers_are_asked_again_as_sums_may_overflow(condition, low, high):
+    expected = where(joined(band=Band("x", "y", low, high)), condition.replace("a.", "").replace("b.", ""))
+    assert sql(f"SELECT * FROM A a JOIN B b ON a.k = b.k AND {condition}") == expected
+
+
+@pytest.mark.parametrize(("how", "written"), [("inner", "JOIN"), ("left", "LEFT JOIN"), ("full", "FULL JOIN")])
+def test_bounds_on_whole_numbers_that_are_just_compared_are_bands(how, written):
+    found = sql(f"SELECT * FROM A a {written} B b ON a.k = b.k AND b.y > a.x")
+    assert found == joined(how, band=Band("x", "y", 1, None))
+
+
+P = Source("p", parse_schema("ts TIMESTAMP, x BIGINT", "ts"))
+Q = Source("q", parse_schema("ts TIMESTAMP, y BIGINT", "ts"))
+EXTREMES = (-(2**63), -1, 0, 1, 2**63 - 1, None)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["q.y - p.x > 0", "q.y > p.x + 1", "p.x - 1 < q.y", "-p.x + q.y >= 2", "q.y - p.x <= 9e15", "q.y > p.x"],
+)
+def test_on_and_where_agree_where_sums_overflow(condition):
+    catalog = Catalog({"p": P, "q": Q})
+    on = parse_query(f"SELECT p.x, q.y FROM p JOIN q ON q.ts = p.ts AND {condition}", catalog)
+    alone = parse_query(f"SELECT p.x, q.y FROM p JOIN q ON {condition}", catalog)
+    after = parse_query(f"SELECT p.x, q.y FROM p JOIN q ON q.ts = p.ts WHERE {condition}", catalog)
+    graph = Graph.of(on=on, alone=alone, after=after)
+    data = {name: {"site": [(0, value) for value in EXTREMES]} for name in ("p", "q")}
+    for answers in (answer(graph, data), answer(rewrite(graph).graph, data)):
+        assert answers["on"] == answers["alone"] == answers["after"]
+        assert 0 < sum(answers["on"].values()) < 25
+
+
+def test_times_that_cancel_out_but_may_be_missing_are_asked_again():
+    text = "SELECT A.k FROM A JOIN C ON A.k = C.k JOIN B ON B.ts - C.ts + C.ts >= A.ts"
+    found = sql(text).inputs[0]
+    assert isinstance(found, Filter)
+    assert isinstance(found.input, Join)
+    assert found.input.band == Band("ts", "ts_B", 0, None)
+    with pytest.raises(QueryError, match="cannot be asked in a LEFT JOIN"):
+        sql(text.replace("JOIN B", "LEFT JOIN B"))
 
 
 def test_bounds_on_fractions_are_taken_only_as_they_are_written_and_strict_ones_are_asked_again():
@@ -73,6 +118,12 @@ def test_bounds_on_fractions_are_taken_only_as_they_are_written_and_strict_ones_
         joined(band=Band("f", "g", None, 0.5)), "g - f < 0.5"
     )
     assert sql("SELECT * FROM A a JOIN B b ON a.k = b.k AND b.g <= a.f + 0.5") == where(joined(), "g <= f + 0.5")
+
+
+@pytest.mark.parametrize("condition", ["b.g - a.f >= 0.5", "b.g - a.f > 0.5"])
+def test_a_distance_of_fractions_that_is_great_is_no_band_as_nan_is_greater_than_all(condition):
+    expected = where(joined(), condition.replace("a.", "").replace("b.", ""))
+    assert sql(f"SELECT * FROM A a JOIN B b ON a.k = b.k AND {condition}") == expected
 
 
 def test_a_band_alone_is_enough():
@@ -89,6 +140,40 @@ def test_what_is_left_of_an_inner_join_is_a_filter_above_it():
     assert sql("SELECT * FROM A a JOIN B b ON a.k = b.k AND y > 1 AND a.x + b.y < 9") == where(
         joined(), "y > 1 AND x + y < 9"
     )
+
+
+@pytest.mark.parametrize("how", ["inner", "left", "right", "full"])
+def test_equal_expressions_of_one_side_each_are_keys_that_are_computed_first(how):
+    kind = "" if how == "inner" else how.upper()
+    found = sql(f"SELECT * FROM A a {kind} JOIN B b ON a.x + 1 = abs(b.k) AND a.k = b.k")
+    left = extend(A, {"x + 1": parse_expression("x + 1", A.schema)})
+    right = rename(extend(B, {"abs(k)": parse_expression("abs(k)", B.schema)}), {"ts": "ts_b", "k": "k_b"})
+    join = Join(left, right, how, (("x + 1", "abs(k)"), ("k", "k_b")))
+    assert found == project(join, [(name, Column(name)) for name in joined().schema.names])
+
+
+def test_equal_expressions_in_where_tie_relations_too():
+    by_on = sql("SELECT a.x FROM A a JOIN B b ON abs(a.k) = abs(b.k)")
+    assert sql("SELECT a.x FROM A a, B b WHERE abs(b.k) = abs(a.k)") == by_on
+    assert sql("SELECT a.x FROM A a FULL JOIN B b USING (k) JOIN C c ON k = c.k").schema.names == ("x",)
+
+
+def test_what_an_outer_join_asks_of_the_side_that_may_be_missing_is_asked_before_it():
+    some = rename(where(B, "y > 2 AND k < 5"), {"ts": "ts_b", "k": "k_b"})
+    assert sql("SELECT * FROM A a LEFT JOIN B b ON a.k = b.k AND b.y > 2 AND b.k < 5") == Join(A, some, "left", KEYS)
+    assert sql("SELECT * FROM A a RIGHT JOIN B b ON a.k = b.k AND x > 2") == Join(
+        where(A, "x > 2"), B_APART, "right", KEYS
+    )
+    assert sql("SELECT * FROM A a LEFT JOIN B b ON a.k = b.k AND b.y > 2") == sql(
+        "SELECT * FROM A a LEFT JOIN (SELECT * FROM B WHERE y > 2) b ON a.k = b.k"
+    )
+
+
+def test_of_two_bands_the_one_on_time_is_taken_after_other_joins_too():
+    found = sql("SELECT a.k FROM A a JOIN B b ON a.ts = b.ts JOIN C c ON c.z > a.x AND c.ts >= a.ts").inputs[0]
+    assert isinstance(found, Filter)
+    assert isinstance(found.input, Join)
+    assert found.input.band == Band("ts", "ts_c", 0, None)
 
 
 def test_comma_joins_take_their_conditions_from_where():

@@ -29,6 +29,15 @@ REFUSED = [
     ("SELECT * FROM requests QUALIFY bytes > 3", "QUALIFY: another condition than a limit on row_number()"),
     ("SELECT * FROM requests QUALIFY row_number() OVER (ORDER BY ts) > 3", "another condition than a limit"),
     ("SELECT * FROM requests QUALIFY row_number() OVER (ORDER BY ts) = 3", "another condition than a limit"),
+    ("SELECT * FROM A QUALIFY row_number() OVER (ORDER BY ts) <= 3 OR x > 3", "another condition than a limit"),
+    (
+        "SELECT * FROM A QUALIFY row_number() OVER (ORDER BY ts) <= 3 AND row_number() OVER (ORDER BY x) <= 3",
+        "a second row_number()",
+    ),
+    (
+        "SELECT * FROM A QUALIFY row_number() OVER (ORDER BY ts) <= 3 AND row_number() OVER (ORDER BY ts) > 1",
+        "another condition than a limit",
+    ),
     ("SELECT * FROM requests QUALIFY row_number() OVER (PARTITION BY ts) <= 3", "row_number() needs an order"),
     ("SELECT * FROM requests QUALIFY row_number() OVER w <= 3", "a named WINDOW is not supported"),
     ("SELECT bytes FROM requests WINDOW w AS (ORDER BY ts)", "a named WINDOW is not supported"),
@@ -66,7 +75,15 @@ REFUSED = [
     ("SELECT * FROM requests SORT BY domain", "SORT BY is not supported"),
     ("SELECT * FROM requests CLUSTER BY domain", "CLUSTER BY is not supported"),
     ("SELECT * FROM requests ORDER BY ts", "ORDER BY without LIMIT"),
-    ("SELECT * FROM requests LIMIT 3", "LIMIT without ORDER BY"),
+    ("SELECT * FROM requests LIMIT 3", "LIMIT: LIMIT without ORDER BY"),
+    ("(SELECT * FROM A) LIMIT 3", "LIMIT: LIMIT without ORDER BY"),
+    (
+        "SELECT * FROM A ORDER BY 'k' LIMIT 3",
+        "ORDER BY: 'k' is the same in all rows, so it is no order. Hint: write the",
+    ),
+    ("SELECT * FROM A ORDER BY k, 1 + 1 LIMIT 3", "ORDER BY: 1 + 1 is the same in all rows"),
+    ("SELECT * FROM A QUALIFY row_number() OVER (ORDER BY 1) <= 3", "QUALIFY: 1 is the same in all rows"),
+    ("SELECT * FROM A UNION ALL SELECT * FROM A ORDER BY 'k' LIMIT 3", "is the same in all rows"),
     ("SELECT * FROM requests ORDER BY ts LIMIT ALL", "LIMIT takes a whole number"),
     ("SELECT * FROM requests ORDER BY ts LIMIT 0", "top needs at least one row"),
     ("SELECT * FROM requests ORDER BY ts NULLS LAST LIMIT 3", "NULLs are the smallest values"),
@@ -77,7 +94,12 @@ REFUSED = [
     ("SELECT * FROM A JOIN B ON A.k < 3", "this would be a cross join"),
     ("SELECT * FROM A, B, C WHERE A.k = C.k AND B.k = C.k", "nothing ties B to what stands before it"),
     ("SELECT * FROM A RIGHT JOIN B ON A.k = B.k AND A.x + B.y > 3", "'x + y > 3' cannot be asked in a RIGHT JOIN"),
-    ("SELECT * FROM A LEFT JOIN B ON A.k = B.k AND y > 3", "filter one side before the join in a sub-select"),
+    ("SELECT * FROM A LEFT JOIN B ON A.k = B.k AND x > 3", "ON CASE WHEN x > 3 THEN … END = …"),
+    ("SELECT * FROM A RIGHT JOIN B ON A.k = B.k AND y > 3", "'y > 3' cannot be asked in a RIGHT JOIN"),
+    ("SELECT * FROM A FULL JOIN B ON A.k = B.k AND y > 3", "'y > 3' cannot be asked in a FULL JOIN"),
+    ("SELECT * FROM A LEFT JOIN B ON A.k = B.k AND y - x > 3", "Sums of numbers may overflow: compute them in a sub-"),
+    ("SELECT * FROM A LEFT JOIN B ON A.k = B.k AND y <= x + 3", "compare plain columns in ON"),
+    ("SELECT * FROM A FULL JOIN B ON B.k - A.k = 0", "'k_B - k = 0' cannot be asked in a FULL JOIN"),
     ("SELECT * FROM A JOIN B ON A.k = B.k AND B.ts > A.ts + 5", "'+' does not fit (TIMESTAMP, INT)"),
     ("SELECT * FROM A, B WHERE A.k = B.k AND B.ts > A.ts + 5", "WHERE: '+' does not fit (TIMESTAMP, INT)"),
     ("SELECT * FROM A JOIN B ON A.k = B.k AND B.ts > A.ts AND B.ts < A.ts", "the band from 1 to -1 is empty"),
@@ -87,6 +109,31 @@ REFUSED = [
     ("SELECT 1 AS one FROM A FULL JOIN B USING (k) JOIN C USING (k)", "USING after a FULL JOIN"),
     ("SELECT * FROM prices", "read box"),
     ("SELECT * FROM request", "unknown stream 'request'. Hint: did you mean 'requests'?"),
+    ("SELECT requests.url FROM requests r", "SELECT item 1: 'requests' is called r here. Hint: write r.url."),
+    ("SELECT l.x FROM A l JOIN A r ON l.k = A.k", "'A' is called l and r here. Hint: write l.k or r.k."),
+    ("SELECT current_timestamp FROM A", "its answer depends on the clock"),
+    ("SELECT * FROM A WHERE ts > current_date", "its answer depends on the clock"),
+    ("SELECT user FROM A", "unknown column 'user'"),
+    ("SELECT window_start, count(*) FROM A GROUP BY window(ts, '60s')", "Hint: write window.start, with GROUP BY"),
+    (
+        "SELECT count(*) FROM A GROUP BY window(ts, '60s') HAVING window_end > ts",
+        "Hint: write window.end, with GROUP BY",
+    ),
+    ("SELECT count(*) FROM A GROUP BY TUMBLE(ts, INTERVAL 1 MINUTE)", "Hint: GROUP BY window(ts, '1 minute')"),
+    ("SELECT tumble_start(ts, INTERVAL 1 MINUTE) FROM A", "Hint: GROUP BY window(ts, '1 minute')"),
+    (
+        "SELECT * FROM TABLE(TUMBLE(TABLE A, DESCRIPTOR(ts), INTERVAL 1 MINUTE))",
+        "Hint: GROUP BY window(ts, '1 minute')",
+    ),
+    ("SELECT * FROM HOP(A, ts)", "Hint: GROUP BY window(ts, '10 minutes', '1 minute')"),
+    (
+        "SELECT count(*) FROM A GROUP BY SESSION(ts, INTERVAL 1 MINUTE)",
+        "Hint: GROUP BY session_window(ts, '30 seconds')",
+    ),
+    ("SELECT struct(x) FROM A", "Hint: named_struct('a', a, 'b', b)"),
+    ("SELECT * FROM requests WHERE url LIKE ANY ('a', 'b')", "one by one: k LIKE 'a' OR k LIKE 'b'"),
+    ("SELECT * FROM requests WHERE url LIKE ALL ('a', 'b')", "one by one: k LIKE 'a' AND k LIKE 'b'"),
+    ("SELECT * FROM requests WHERE bytes > ANY (SELECT bytes FROM requests)", "a sub-query is not allowed"),
     ("SELECT domian FROM requests", "SELECT item 1: unknown column 'domian'. Hint: did you mean 'domain'?"),
     ("SELECT requests.domian FROM requests", "did you mean 'requests.domain'?"),
     ("SELECT x.* FROM requests", "unknown relation 'x'"),
@@ -96,7 +143,10 @@ REFUSED = [
     ("SELECT domain, bytes FROM requests GROUP BY domain", "SELECT item 2: 'bytes' is neither grouped by nor inside"),
     ("SELECT domain FROM requests GROUP BY domain HAVING url = 'a'", "HAVING: 'url' is neither grouped by"),
     ("SELECT * FROM requests GROUP BY domain", "SELECT * with GROUP BY is not supported"),
-    ("SELECT domain FROM requests WHERE count(*) > 3", "HAVING asks about aggregates"),
+    ("SELECT domain FROM requests WHERE count(*) > 3", "WHERE. Hint: use HAVING"),
+    ("SELECT domain, count(*) AS n FROM requests WHERE n > 3 GROUP BY domain", "after WHERE. Hint: use HAVING"),
+    ("SELECT *, row_number() OVER (ORDER BY ts) AS rn FROM A WHERE rn <= 3", "use QUALIFY: QUALIFY rn <= k"),
+    ("SELECT x + 1 AS z FROM A WHERE z > 3", "write the expression itself, or filter in an enclosing SELECT"),
     ("SELECT count(*) AS n FROM requests GROUP BY n", "the aggregate 'count(*)' cannot stand in GROUP BY"),
     ("SELECT sum(max(bytes)) FROM requests", "an aggregate inside an aggregate"),
     ("SELECT max(window(ts, '1 minute')) FROM requests", "cannot stand in an aggregate"),
@@ -113,7 +163,7 @@ REFUSED = [
     ("SELECT * EXCEPT (domain) FROM requests", "* EXCEPT is not supported"),
     ("SELECT 1", "SELECT without FROM is not supported"),
     ("SELECT FROM requests", "SELECT names no columns"),
-    ("SELECT domain, FROM WHERE", "(line 1, column 25)"),
+    ("SELECT domain FROM requests\nWHERE domain > 3 3", "(line 2, column 18)"),
     ("SELECT domain, url + 1 FROM requests", "SELECT item 2: '+' does not fit (STRING, INT)"),
     ("SELECT * FROM requests WHERE bytes", "WHERE: 'bytes' has type BIGINT, not BOOLEAN"),
     ("SELECT domain FROM requests UNION ALL SELECT domain, url FROM requests", "query 2 has 2"),
@@ -137,6 +187,13 @@ def test_refused(text, fragment):
         sql(text)
     assert fragment in str(caught.value)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_many_queries_one_inside_the_other_are_for_boxes():
+    steps = ["q0 AS (SELECT * FROM A)"]
+    steps += [f"q{i} AS (SELECT * FROM q{i - 1} WHERE x > {i})" for i in range(1, 400)]
+    with pytest.raises(InputError, match=r"nested too deeply\. Hint: split it over several boxes of `flow:`"):
+        sql(f"WITH {', '.join(steps)} SELECT * FROM q399")
 
 
 def test_errors_name_the_line_when_there_are_several():

@@ -21,12 +21,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tradewind.algebra.expressions.implication import contradicts, implies
-from tradewind.algebra.expressions.tree import FALSE, Expression, Literal, conjunction, conjuncts
+from tradewind.algebra.expressions.tree import FALSE, Call, Expression, Literal, conjunction, conjuncts, walk
 from tradewind.algebra.facts import facts, holds
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Filter
 from tradewind.rewrites.moving import filtered
 from tradewind.rewrites.rule import Context, node_rule
+
+
+MOST = 150
+"""Conditions are compared each with each; filters of more comparisons than these are left as they are."""
 
 
 @node_rule(
@@ -43,6 +47,8 @@ def simplify_filters(node: Operator, context: Context) -> Operator | None:
 def _asked(conditions: Sequence[Expression], below: Operator) -> list[Expression]:
     if any(isinstance(condition, Literal) for condition in conditions):
         return [FALSE]  # TRUE is no conjunct, so it is FALSE or NULL
+    if sum(isinstance(part, Call) for condition in conditions for part in walk(condition)) > MOST:
+        return list(conditions)
     kept = [condition for condition in conditions if not holds(below, condition)]
     everything = (*kept, *facts(below))
     if any(contradicts(one, two) for place, one in enumerate(kept) for two in everything[place + 1 :]):

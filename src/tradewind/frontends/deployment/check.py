@@ -72,6 +72,8 @@ def _checked(raw: Mapping[str, Any], name: str, report: Report) -> Deployment:
     report.add(check_sinks(file, raw, operators, declared.streams))
     report.add(_check_selectivity(file, raw))
     report.raise_if_any()
+    report.add(_check_whole(file, declared, operators))
+    report.raise_if_any()
     return _deployment(name, shape, declared, catalog, operators)
 
 
@@ -83,7 +85,7 @@ def _ask(
     broken = frozenset(declared.failed | set(names_in(raw, "boxes")) - set(file.boxes))
     reader = FlowReader(plain, file.boxes, broken)
     shared = reader.read(file.flow, Scope(plain.streams, ("flow",), broken))
-    failed = broken | (set(file.flow) - {name.partition(".")[0] for name in shared})
+    failed = broken | (set(names_in(raw, "flow")) - {name.partition(".")[0] for name in shared})
     boxes = {name: node for name, node in shared.items() if "." not in name}
     catalog = Catalog({**declared.streams, **boxes}, declared.tables, declared.aggregates)
     queries = raw.get("queries")
@@ -115,6 +117,13 @@ def _check_selectivity(file: DeploymentFile, raw: Mapping[str, Any]) -> Iterator
                 if end not in streams:
                     one = finding(path, unknown("stream", end, likely(end, streams)))
                     yield Finding(path, one.what, one.hint, at_key=True)
+
+
+def _check_whole(file: DeploymentFile, declared: Declarations, operators: Mapping[str, Operator]) -> Iterator[Finding]:
+    """What could not be built although nothing was found to be wrong with it; it must not be left out in silence."""
+    for section, keys, built in (("streams", file.streams, declared.streams), ("queries", file.queries, operators)):
+        for name in set(keys) - set(built):
+            yield Finding((section, name), f"{name!r} cannot be read.", "write it in another way.", at_key=True)
 
 
 def _pair(text: str) -> list[str]:

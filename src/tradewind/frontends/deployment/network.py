@@ -18,7 +18,7 @@ def names_in(raw: Mapping[str, Any], section: str) -> list[str]:
     """The names that a section declares, whether rightly or not; those of a misspelt section too."""
     found = raw.get(section)
     if section not in raw:
-        found = next((value for key, value in raw.items() if section in meant_by([key], SECTIONS)), None)
+        found = next((raw[key] for key in list(raw)[:60] if section in meant_by([key], SECTIONS)), None)
     return list(found) if isinstance(found, Mapping) else []
 
 

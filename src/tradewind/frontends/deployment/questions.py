@@ -12,8 +12,9 @@ from tradewind.algebra.operators.base import Operator
 from tradewind.errors import ExpressionError, InputError, unknown
 from tradewind.frontends.catalog import Catalog
 from tradewind.frontends.deployment.model import QueryKeys
+from tradewind.frontends.flow.declared import MAX_FINDINGS
 from tradewind.frontends.flow.findings import Finding, Path, finding, keys_at, likely, meant_by
-from tradewind.frontends.flow.read import MAX_FINDINGS, FlowReader, Scope
+from tradewind.frontends.flow.read import FlowReader, Scope
 from tradewind.frontends.sql.query import parse_query, refused_words
 
 _WAYS = ("sql", "flow", "from")

@@ -35,12 +35,10 @@ def fitting(data: Mapping[str, Any]) -> Shape:
         except ValidationError as error:
             if number == 0:
                 findings = tuple(from_validation(error, DeploymentFile))
-            wrong = [
-                _faulty(tuple(one["loc"]), one["type"])
-                for one in error.errors(include_url=False, include_context=False)
-            ]
+            found = error.errors(include_url=False, include_context=False)
+        wrong = {_within(rest, _faulty(tuple(one["loc"]), one["type"])) for one in found}
         # From the last to the first, so that the positions of a list's earlier items stay as they are.
-        for path in sorted(set(wrong), key=_position, reverse=True):
+        for path in sorted(wrong, key=_position, reverse=True):
             _take_out(rest, path)
             if len(path) == 2 and path[0] == "links":
                 del numbers[int(path[1])]
@@ -54,18 +52,25 @@ def _position(path: Path) -> list[tuple[int, str]]:
 def _faulty(loc: Path, kind: str) -> Path:
     """The part to take out: the value itself, or what holds it when it is missing or stands in an inner list."""
     path = loc[:-1] if loc[-1:] == ("[key]",) or kind == "missing" else loc
+    if path[:1] == ("boxes",):
+        # Without one of its keys a superbox is another one, and those who use it would be blamed.
+        return path[:2]
     inner = next((n for n, part in enumerate(path) if isinstance(part, int) and n > 1), len(path))
     return path[:inner]
+
+
+def _within(data: Any, path: Path) -> Path:
+    """As much of a path as leads to something in the data: a validator may have seen a list as a mapping."""
+    for length, part in enumerate(path):
+        if not (part in data if isinstance(data, Mapping) else isinstance(data, list) and isinstance(part, int)):
+            return path[:length]
+        data = data[part]
+    return path
 
 
 def _take_out(whole: Any, path: Path) -> None:
     data = whole
     for part in path[:-1]:
-        try:
-            data = data[part]
-        except (KeyError, IndexError, TypeError):
-            return
-    if isinstance(data, Mapping) and path and path[-1] not in data:
-        return
+        data = data[part]
     if path:
         del data[path[-1]]

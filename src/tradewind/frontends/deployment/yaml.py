@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from tradewind.frontends.deployment.syntax import complaint_of
 from tradewind.frontends.flow.findings import Path
 
 MAX_BYTES = 5_000_000
@@ -102,7 +103,7 @@ def read_yaml(text: str) -> Document:
         reader.complain(reader.event, str(reason))
         document.data = None
     except yaml.MarkedYAMLError as error:
-        document.complaints.append(_syntax(error, text))
+        document.complaints.append(Complaint(*complaint_of(error, text)))
         document.data = None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         document.complaints.append(Complaint(1, 1, f"not YAML: {str(error).splitlines()[0][:200]}."))
@@ -118,22 +119,6 @@ def too_large(size: int) -> str:
 def _position(text: str, offset: int) -> tuple[int, int]:
     before = text[:offset]
     return before.count("\n") + 1, offset - before.rfind("\n")
-
-
-def _syntax(error: yaml.MarkedYAMLError, text: str) -> Complaint:
-    mark = error.problem_mark or error.context_mark
-    if "end of stream" in (error.problem or ""):
-        mark = error.context_mark or mark  # where it began tells more than where the file ends
-    line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-    lines = text.split("\n", line)
-    here = lines[line - 1] if line <= len(lines) else ""
-    hint = None
-    if "\t" in here[: len(here) - len(here.lstrip())] or here[column - 1 : column] == "\t":
-        hint = "YAML is indented by spaces, never by tabs."
-    elif "mapping values" in (error.problem or ""):
-        hint = "put a text that holds ': ' in quotes, or below a '|'."
-    what = ", ".join(part for part in (error.context, error.problem) if part)
-    return Complaint(line, column, f"not YAML: {what}.", hint)
 
 
 class _Reader:
@@ -253,6 +238,8 @@ class _Reader:
             self.complain(event, "the text holds a control character.", "write plain text.")
             self.document.refused.add(path)
             return ""
+        if event.style in ("|", ">"):
+            return text.rstrip("\n")  # the end of its last line is not part of what is said
         if event.style in _QUOTED or event.tag is not None:
             return text
         if text.lower() in _WORDS:

@@ -78,12 +78,21 @@ class Box(Strict):
 
     def references(self) -> tuple[tuple[str, str], ...]:
         """The names that the box reads, each with the key it stands under."""
+        return self.references_in({key: getattr(self, field) for field, key in self._keys()})
+
+    @classmethod
+    def references_in(cls, data: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+        """As `references`, from the plain data of a box of this kind, which may be wrong."""
         found: list[tuple[str, str]] = []
-        for field in self.reads:
-            key = type(self).model_fields[field].alias or field
-            value = getattr(self, field)
-            found.extend((key, name) for name in ((value,) if isinstance(value, str) else value or ()))
+        for _, key in cls._keys():
+            value = data.get(key)
+            names = value if isinstance(value, list | tuple) else (value,)
+            found.extend((key, name) for name in names if isinstance(name, str))
         return tuple(found)
+
+    @classmethod
+    def _keys(cls) -> list[tuple[str, str]]:
+        return [(field, cls.model_fields[field].alias or field) for field in cls.reads]
 
     def build(self, given: Given) -> Built:
         """The operator that the box stands for."""

@@ -142,7 +142,10 @@ def _within(value: Any) -> Any:
         if len(value) != 2:
             hint = "within: 5 minutes, or [-1 minute, 5 minutes]."
             raise InputError(f"'within' is a length of time or two, not {len(value)}.", hint=hint)
-        return tuple(read_duration(end) for end in value)
+        low, high = (read_duration(end) for end in value)
+        if low > high:
+            raise InputError("'within' ends before it begins.", hint="the lesser of the two stands first.")
+        return low, high
     lasts = read_duration(value)
     if lasts <= 0:
         raise InputError("a length of time must be longer than nothing here.")

@@ -55,7 +55,7 @@ def keyed(value: Any, what: str, *, once: bool = False) -> Any:
     if isinstance(value, Mapping):
         return value
     if not isinstance(value, list | tuple):
-        raise InputError(f"a list or a mapping is wanted here, not {shown(value)}.", hint=f"[NAME], with {what} each.")
+        raise InputError(f"a list or a mapping is wanted here, not {shown(value)}.", hint="[NAME, NAME].")
     found: dict[str, None] = {}
     for name in value:
         if not isinstance(name, str):

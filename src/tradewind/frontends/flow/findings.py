@@ -15,6 +15,8 @@ from tradewind.errors import InputError, TradewindError, closest
 Path = tuple[str | int, ...]
 _POSITION = re.compile(r" ?\(line (\d+), column (\d+)\)")
 _NAME_RULE = "a letter or '_' first, then letters, digits, '_', '-' and '.', at most 63 in all"
+_MOST = 500
+"""So many complaints are put in words: nobody reads on, and guessing what was meant takes time."""
 _ITEMS = {"flow": "box", "in": "input", "inputs": "input"}
 
 
@@ -63,11 +65,10 @@ def from_validation(
     error: ValidationError, model: type[BaseModel], base: Path = (), unsure: Callable[[Path], bool] | None = None
 ) -> list[Finding]:
     """All of a validator's complaints, each with its path and a hint; none about values that one is `unsure` of."""
-    found = [dict(one) for one in error.errors(include_url=False)]
     meant: set[Path] = set()
-    told = []
-    for one in found:
-        loc = tuple(one["loc"])
+    told: list[Mapping[str, Any]] = []
+    for one in error.errors(include_url=False)[:_MOST]:
+        loc: Path = tuple(one["loc"])
         if one["type"] == "extra_forbidden":
             right = (*loc[:-1], _meant(model, loc) or "")
             if _instead(model, loc) is None or right not in meant:
@@ -111,12 +112,21 @@ def _translated(one: Mapping[str, Any], model: type[BaseModel], base: Path) -> F
         return Finding(path[:-1], f"{str(loc[-1])!r} is missing.", at_key=True)
     if kind == "extra_forbidden":
         known, guess, instead = keys_at(model, loc[:-1]), _meant(model, loc), _instead(model, loc)
-        hint = instead[1] if instead else (f"did you mean {guess!r}? " if guess else "") + f"The keys here are {', '.join(known)}."
+        hint = (f"did you mean {guess!r}? " if guess else "") + f"The keys here are {', '.join(known)}."
+        hint = instead[1] if instead else hint
         return Finding(path, f"unknown key {shown(loc[-1])}.", hint, at_key=True)
+    if one["input"] is None and loc and isinstance(loc[-1], str) and not at_key:
+        advice = f"write {loc[-1]}: {{}}." if _needs_nothing(_type_at(model, loc)) else "write a value behind it."
+        return Finding(path, f"{loc[-1]!r} is empty.", advice)
     what, advice = _sentence(kind, one)
     if kind.startswith("model_"):
         advice = _as_mapping(loc, one["input"], getattr(_type_at(model, loc), "main", None))
     return Finding(path, what, advice, at_key=at_key)
+
+
+def _needs_nothing(kind: Any) -> bool:
+    is_model = isinstance(kind, type) and issubclass(kind, BaseModel)
+    return is_model and not any(field.is_required() for field in kind.model_fields.values())
 
 
 def _as_mapping(loc: Path, given: Any, main: str | None) -> str | None:

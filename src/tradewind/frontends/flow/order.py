@@ -25,6 +25,16 @@ def inputs_first(reads: Mapping[str, tuple[str, ...]]) -> list[str]:
     return ready
 
 
+def way_of(circle: list[str]) -> str:
+    """A circle as a sentence shows it: from its first box back to it.
+
+    >>> way_of(["a", "b"])
+    'a -> b -> a'
+    """
+    names = circle if len(circle) <= 12 else [*circle[:6], "…", *circle[-5:]]
+    return " -> ".join([*names, circle[0]])
+
+
 def circles(reads: Mapping[str, tuple[str, ...]]) -> list[list[str]]:
     """Each circle once, in the order in which its boxes read one another.
 

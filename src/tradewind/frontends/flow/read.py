@@ -16,17 +16,16 @@ from pydantic import ValidationError
 from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.derived import Superbox
-from tradewind.errors import DeploymentError, GraphError, InputError, Problem, UnknownNameError, unknown
+from tradewind.errors import DeploymentError, GraphError, InputError, Problem, unknown
 from tradewind.frontends.catalog import Catalog
 from tradewind.frontends.flow.box import Box, Given
-from tradewind.frontends.flow.fields import BOX_NAME
-from tradewind.frontends.flow.findings import Finding, Misplaced, Path, finding, from_validation, likely, shown
-from tradewind.frontends.flow.kinds import BOXES
-from tradewind.frontends.flow.order import circles, inputs_first
-from tradewind.frontends.flow.superboxes import SuperboxKeys, SuperboxUse, Value, substitute
+from tradewind.frontends.flow.declared import MAX_FINDINGS, check_superboxes
+from tradewind.frontends.flow.findings import Finding, Misplaced, Path, finding, from_validation, shown
+from tradewind.frontends.flow.order import inputs_first
+from tradewind.frontends.flow.parse import arrows, in_circles, model_of, no_way_out
+from tradewind.frontends.flow.superboxes import SuperboxKeys, SuperboxUse, Value, filled
 
-MAX_FINDINGS = 200
-"""After so many, nobody reads on, and guessing what was meant takes time."""
+MAX_NESTED = 50
 MAX_BODIES = 500
 """So many bodies of superboxes are built for one file; superboxes within superboxes could ask for any number."""
 
@@ -53,6 +52,13 @@ class FlowReader:
     """Each once, in the order in which they were found; the body of a superbox is read for every use of it."""
     bodies: int = 0
 
+    def __post_init__(self) -> None:
+        wrong = check_superboxes(self.superboxes, self.catalog.streams, self.failed)
+        for findings in wrong.values():
+            self.note(*findings)
+        self.superboxes = {name: keys for name, keys in self.superboxes.items() if name not in wrong}
+        self.failed |= frozenset(wrong)
+
     def read(self, boxes: Mapping[str, Any], scope: Scope) -> dict[str, Operator]:
         """The operators of all boxes that are right, by name; those of a split by `box.route`."""
         taken = {name.lower() for name in scope.nodes}
@@ -61,12 +67,7 @@ class FlowReader:
         }
         reads = {name: self._reads(name, box, boxes, scope) for name, box in parsed.items()}
         known = {name: others for name, others in reads.items() if others is not None}
-        for circle in circles(known):
-            way = " -> ".join([*circle, circle[0]])
-            what = f"the boxes read one another in a circle: {way}."
-            self.note(
-                Finding((*scope.path, circle[0], "in"), what, "a flow goes one way; take one of these arrows out.")
-            )
+        self.note(*in_circles(known, scope.path))
         nodes = dict(scope.nodes)
         built: dict[str, Operator] = {}
         done = set(nodes)
@@ -92,55 +93,25 @@ class FlowReader:
         path = (*scope.path, name)
         if len(self.findings) >= MAX_FINDINGS:
             return None
-        if not re.fullmatch(BOX_NAME, name):
-            hint = "a letter or '_' first, then letters, digits, '_' and '-', at most 63 in all; no '.'."
-            self.note(Finding(path, f"{shown(name)} cannot be the name of a box.", hint, at_key=True))
-            return None
-        if name.lower() in taken:
-            self.note(
-                Finding(
-                    path,
-                    f"a stream or shared box is named {name!r} already.",
-                    "give the box another name.",
-                    at_key=True,
-                )
-            )
-            return None
-        kind = data.get("box") if isinstance(data, Mapping) else None
-        if not isinstance(kind, str):
-            what = (
-                "a box says what it does under `box`."
-                if isinstance(data, Mapping)
-                else f"a box is a mapping, not {shown(data)}."
-            )
-            self.note(Finding(path, what, f"one of {', '.join(BOXES)}.", at_key=True))
-            return None
-        model = SuperboxUse if kind in self.superboxes else BOXES.get(kind)
-        if model is None:
-            if kind not in self.failed:
-                self.note(finding((*path, "box"), unknown("kind of box", kind, [*BOXES, *self.superboxes])))
+        model = model_of(data, path, taken, self.superboxes, self.failed)
+        if isinstance(model, Finding):
+            self.note(model)
             return None
         try:
-            return model.model_validate(dict(data))
+            return model.model_validate(dict(data)) if model is not None else None
         except ValidationError as error:
-            self.note(*from_validation(error, model, path))
+            self.note(*from_validation(error, model or Box, path))
             return None
 
     def _reads(self, name: str, box: Box, boxes: Mapping[str, Any], scope: Scope) -> tuple[str, ...] | None:
         """What the box reads; None where something it names is nowhere, or is broken already."""
-        found: list[str] = []
-        for key, reference in box.references():
-            owner = reference if reference in boxes else reference.partition(".")[0]
-            if owner in boxes:
-                found.append(owner)
-            elif reference in scope.nodes:
-                found.append(reference)
-            else:
-                if reference not in scope.failed and len(self.findings) < MAX_FINDINGS:
-                    known = likely(reference, [*scope.nodes, *boxes])
-                    self.note(finding((*scope.path, name, key), unknown("stream or box", reference, known)))
-                return None
-        return tuple(found)
+        if len(self.findings) >= MAX_FINDINGS:
+            return None
+        found = arrows(box.references(), (*scope.path, name), boxes, scope.nodes, scope.failed)
+        if isinstance(found, Finding):
+            self.note(found)
+            return None
+        return found
 
     def _built(
         self, name: str, box: Box, nodes: Mapping[str, Operator], scope: Scope, boxes: Mapping[str, Any]
@@ -148,7 +119,7 @@ class FlowReader:
         path = (*scope.path, name)
         for key, reference in box.references():
             if reference not in nodes:
-                self.note(finding((*path, key), _no_way_out(reference, nodes)))
+                self.note(finding((*path, key), no_way_out(reference, nodes)))
                 return {}
         if self._broken(box):
             return {}
@@ -180,15 +151,12 @@ class FlowReader:
         if box.box in scope.inside:
             way = " -> ".join([*scope.inside, box.box])
             raise GraphError(f"a superbox contains itself: {way}.", hint="a flow goes one way.")
-        if len(starts) != len(declared.inputs):
-            raise Misplaced(("in",), GraphError(f"{box.box!r} reads {len(declared.inputs)} inputs, not {len(starts)}."))
+        if len(scope.inside) >= MAX_NESTED:
+            raise GraphError(f"superboxes are nested more than {MAX_NESTED} deep.", hint="use fewer within each other.")
+        arguments = box.arguments(declared)
         self.bodies += 1
         if self.bodies > MAX_BODIES:
             raise GraphError(f"the superboxes of the file stand for more than {MAX_BODIES} flows.")
-        try:
-            arguments = box.arguments(declared)
-        except InputError as error:
-            raise Misplaced(("with",), error) from None
         return self._body(box.box, declared, arguments, starts, scope)
 
     def _body(
@@ -198,7 +166,7 @@ class FlowReader:
         flow: dict[str, Any] = {}
         for box, data in declared.flow.items():
             try:
-                flow[box] = substitute(data, arguments)
+                flow[box] = filled(data, arguments)
             except InputError as error:
                 self.note(finding((*path, box), error))
                 return None
@@ -209,8 +177,6 @@ class FlowReader:
         if declared.result in built:
             texts = tuple((parameter, str(value)) for parameter, value in arguments.items())
             return Superbox(built[declared.result], tuple(dict.fromkeys(starts)), name, texts)
-        if len(self.findings) == before and declared.result.partition(".")[0] not in flow:
-            self.note(finding(("boxes", name, "output"), unknown("box", declared.result, flow)))
         return None
 
     def _blame(self, arguments: dict[str, Value], before: int) -> None:
@@ -219,18 +185,6 @@ class FlowReader:
         for key, one in list(self.found.items())[before:] if given else ():
             if "used with" not in (one.hint or ""):
                 self.found[key] = replace(one, hint=f"{one.hint or ''} It is used with {given}.".strip())
-
-
-def _no_way_out(reference: str, nodes: Mapping[str, Operator]) -> UnknownNameError:
-    box, _, way = reference.partition(".")
-    ways = [name for name in nodes if name.startswith(f"{box}.")]
-    if way and ways:
-        return unknown("route", reference, ways)
-    if ways:
-        return UnknownNameError(
-            f"{box!r} is a split.", hint=f"read one of its routes: {', '.join(ways)}.", candidates=ways
-        )
-    return UnknownNameError(f"{box!r} is not a split and has no route {way!r}.", hint=f"read {box!r}.")
 
 
 def read_flow(

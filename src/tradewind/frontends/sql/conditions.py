@@ -11,7 +11,15 @@ from tradewind.algebra.expressions.typing import resolve
 from tradewind.algebra.operators.core import Band
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import (
-    DATE, DOUBLE, INTERVAL, NULL, TIMESTAMP, common, is_fraction, is_integer, is_orderable,
+    DATE,
+    DOUBLE,
+    INTERVAL,
+    NULL,
+    TIMESTAMP,
+    common,
+    is_fraction,
+    is_integer,
+    is_orderable,
 )  # fmt: skip
 
 Number = int | float

@@ -67,7 +67,7 @@ class Environment:
             if self.is_aggregate(part):
                 raise QueryError(
                     f"the aggregate {print_expression(part)!r} cannot stand in {where}.",
-                    hint="HAVING asks about aggregates; or aggregate in a sub-select first.",
+                    hint="use HAVING, which asks about aggregates; or aggregate in a sub-select first.",
                 )
             if is_window_call(part):
                 raise QueryError(

@@ -9,7 +9,14 @@ from sqlglot import exp
 
 from tradewind.algebra.expressions.printing import print_expression
 from tradewind.algebra.expressions.tree import (
-    Call, Column, Expression, columns_of, conjunction, conjuncts, transform, walk,
+    Call,
+    Column,
+    Expression,
+    columns_of,
+    conjunction,
+    conjuncts,
+    transform,
+    walk,
 )  # fmt: skip
 from tradewind.algebra.expressions.typing import require_boolean, resolve
 from tradewind.algebra.operators.base import Operator
@@ -57,7 +64,7 @@ def join_all(
 ) -> tuple[Operator, Scope, list[Expression]]:
     """The joined rows, what names mean over them, and the conditions of WHERE that no join took, names resolved."""
     first = relations[0]
-    scope, schema = scope_of(first.node.schema, first.name), first.node.schema
+    scope, schema = scope_of(first.node.schema, first.name, first.declared), first.node.schema
     steps: list[_Step] = []
     for number, relation in enumerate(relations[1:], start=2):
         with place(f"JOIN {relation.label}"):
@@ -78,7 +85,7 @@ def _step(relation: Relation, scope: Scope, left: Schema, number: str) -> _Step:
     how = _kind(clause)
     suffix = relation.name or number
     apart, renamed = renamed_apart(left, relation.node, suffix)
-    both = joined(scope, scope_of(relation.node.schema, relation.name), renamed)
+    both = joined(scope, scope_of(relation.node.schema, relation.name, relation.declared), renamed)
     pairs = []
     for identifier in clause.args.get("using") or ():
         pair = scope.named((identifier.name,)), apart.schema.find(_own(relation, identifier.name, renamed))
@@ -150,7 +157,7 @@ def _build(node: Operator, step: _Step, terms: Terms) -> Operator:
         )
     left, right, rest = _filtered_below(node, step, terms.rest)
     if rest and step.how != "inner":
-        raise _left_over(rest[0], step.how)
+        raise _left_over(rest[0], step)
     built = _on(left, right, step, terms)
     return _filtered(built, rest)
 
@@ -177,14 +184,17 @@ def _filtered(node: Operator, conditions: tuple[Expression, ...]) -> Operator:
     return Filter(node, require_boolean(conjunction(conditions), node.schema)) if conditions else node
 
 
-def _left_over(condition: Expression, how: str) -> QueryError:
-    hint = (
-        "equalities, one pair of time bounds and conditions on the side that may be missing can; "
-        "filter the other side before the join in a sub-select, or both after it in WHERE."
-    )
-    if any(isinstance(part, Call) and part.function in ("+", "-", "negative") for part in walk(condition)):
+def _left_over(condition: Expression, step: _Step) -> QueryError:
+    shown = print_expression(condition)
+    hint = "equalities, one pair of time bounds and conditions on the side that may be missing can; or filter in WHERE."
+    if any(columns_of(condition) <= set(side.names) for side in (step.left, step.right)):
+        hint = (
+            "rows for which it is not true stay, without a match: ask it in a key, "
+            f"ON CASE WHEN {shown} THEN … END = …; or filter in WHERE, or before the join, which drops them."
+        )
+    elif any(isinstance(part, Call) and part.function in ("+", "-", "negative") for part in walk(condition)):
         hint += " Sums of numbers may overflow: compute them in a sub-select, and compare plain columns in ON."
-    return QueryError(f"{print_expression(condition)!r} cannot be asked in a {how.upper()} JOIN.", hint=hint)
+    return QueryError(f"{shown!r} cannot be asked in a {step.how.upper()} JOIN.", hint=hint)
 
 
 def _on(left: Operator, right: Operator, step: _Step, terms: Terms) -> Operator:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -10,7 +9,7 @@ from sqlglot import exp
 
 from tradewind.algebra.aggregates import aggregate_names
 from tradewind.algebra.expressions.functions import ALIASES, FUNCTIONS
-from tradewind.algebra.expressions.parse import forbidden_function, parse_sql
+from tradewind.algebra.expressions.parse import forbidden_function
 from tradewind.algebra.expressions.tree import Column, Expression
 from tradewind.algebra.expressions.typing import coerce, resolve
 from tradewind.algebra.operators.base import Operator
@@ -23,6 +22,7 @@ from tradewind.frontends.catalog import Catalog
 from tradewind.frontends.sql.environment import Environment, Named
 from tradewind.frontends.sql.items import Item, by_position
 from tradewind.frontends.sql.ranking import limited, ranked_as
+from tradewind.frontends.sql.reading import read_statement
 from tradewind.frontends.sql.refusals import only, place, unsupported
 from tradewind.frontends.sql.relations import named_query
 from tradewind.frontends.sql.scope import scope_of
@@ -43,12 +43,14 @@ def parse_query(text: str, catalog: Catalog) -> Operator:
     ('best',)
     """
     try:
-        statement = _statement(text)
+        statement = read_statement(text, catalog.aggregates)
         if not isinstance(statement, exp.Query):
             raise _no_query(statement)
         return _build(statement, Environment(catalog, _build), None)
     except RecursionError:
-        raise ExpressionError("the query is nested too deeply.", hint="split it with WITH.") from None
+        raise ExpressionError(
+            "the query is nested too deeply.", hint="split it over several boxes of `flow:`."
+        ) from None
 
 
 def refused_words(text: str, declared: Iterable[str]) -> InputError | None:
@@ -57,7 +59,7 @@ def refused_words(text: str, declared: Iterable[str]) -> InputError | None:
     `declared` names the user's own aggregates.
     """
     try:
-        statement = _statement(text)
+        statement = read_statement(text, declared)
         if not isinstance(statement, exp.Query):
             return _no_query(statement)
     except InputError as error:
@@ -68,22 +70,6 @@ def refused_words(text: str, declared: Iterable[str]) -> InputError | None:
         if ALIASES.get(name, name) not in FUNCTIONS and name not in allowed:
             return forbidden_function(str(call.this), allowed)
     return None
-
-
-def _statement(text: str) -> exp.Expr:
-    """The parsed text. Two things that sqlglot cannot read are named as what they are."""
-    try:
-        return parse_sql(text)
-    except ForbiddenError:
-        raise
-    except ExpressionError:
-        if re.search(r"\b(TRANSFORM|MAP|REDUCE)\b.*\bUSING\s*['\"]", text, re.IGNORECASE | re.DOTALL):
-            raise unsupported(
-                "SELECT TRANSFORM (running a program)", "compute with expressions and aggregates."
-            ) from None
-        if re.search(r"\bWINDOW\s+\w+\s+AS\s*\(", text, re.IGNORECASE):
-            raise unsupported("a named WINDOW", "write the window in OVER (…) itself.") from None
-        raise
 
 
 def _no_query(statement: exp.Expr) -> QueryError | ForbiddenError:
@@ -192,18 +178,17 @@ def _aligned(member: Operator, names: tuple[str, ...], types: list[DataType | No
 
 def _first(query: exp.Expr, node: Operator) -> Operator:
     """ORDER BY with LIMIT over a whole UNION ALL or a query in parentheses."""
+    wish = limited(query)
+    if wish is None:
+        return node
+    environment = Environment(Catalog(), _build)
+    items = [Item(f"column {name}", Column(name), name) for name in node.schema.names]
+
+    def read(one: exp.Expr) -> Expression:
+        raw = by_position(environment.read_plain(one, "ORDER BY"), items)
+        return scope_of(node.schema, None).bind(raw)
+
     with place("ORDER BY"):
-        wish = limited(query)
-        if wish is None:
-            return node
-        environment = Environment(Catalog(), _build)
-        names = node.schema.names
-        items = [Item(f"column {name}", Column(name), name) for name in names]
-
-        def read(one: exp.Expr) -> Expression:
-            raw = by_position(environment.read_plain(one, "ORDER BY"), items)
-            return scope_of(node.schema, None).bind(raw)
-
         placed = below(ordered(wish, node, read), node, [])
         return project(placed or node, _same(node.schema))
 

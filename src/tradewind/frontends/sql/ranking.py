@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tradewind.errors import QueryError
-from tradewind.frontends.sql.refusals import only, unsupported
+from tradewind.frontends.sql.refusals import only, place, unsupported
 
 Test = Callable[[exp.Expr], bool]
 _MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
@@ -28,10 +28,13 @@ class Ranking:
     ordinals: bool = False
     """Whether a number in `by` means a column by its position."""
 
+    also: tuple[exp.Expr, ...] = ()
+    """Further conditions that the first rows must fulfil."""
+
     @property
     def nodes(self) -> tuple[exp.Expr, ...]:
         """All expressions it asks about."""
-        return (*(node for node, _ in self.by), *(self.per or ()))
+        return (*(node for node, _ in self.by), *(self.per or ()), *self.also)
 
 
 def is_row_number(node: exp.Expr) -> bool:
@@ -49,6 +52,21 @@ def ranked_as(query: exp.Expr) -> str | None:
         (item.alias.lower() for item in query.expressions if isinstance(item, exp.Alias) and is_row_number(item.this)),
         None,
     )
+
+
+def conjuncts_of(node: exp.Expr) -> list[exp.Expr]:
+    """The conditions that are all asked at once, in order."""
+    found: list[exp.Expr] = []
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, exp.And):
+            stack += [one.expression, one.this]
+        elif isinstance(one, exp.Paren) and isinstance(one.this, exp.And | exp.Paren):
+            stack.append(one.this)
+        else:
+            found.append(one)
+    return found
 
 
 def rank_limit(condition: exp.Expr, is_rank: Test) -> int | None:
@@ -83,8 +101,9 @@ def qualified(select: exp.Select, limit: int | None) -> Ranking | None:
     name = ranks[0].alias if ranks else None
     window = ranks[0].this if ranks else None
     qualify = select.args.get("qualify")
+    also: tuple[exp.Expr, ...] = ()
     if qualify is not None:
-        limit, window = _of_qualify(qualify.this, name, window)
+        limit, window, also = _of_qualify(qualify.this, name, window)
     if window is None:
         return None
     if limit is None:
@@ -92,10 +111,13 @@ def qualified(select: exp.Select, limit: int | None) -> Ranking | None:
             "row_number() is used without a limit on it.",
             hint=f"{_QUALIFY}; or SELECT … FROM (…) WHERE {name or 'rn'} <= k.",
         )
-    return _over(window, limit, name)
+    return _over(window, limit, name, also)
 
 
-def _of_qualify(condition: exp.Expr, name: str | None, known: exp.Expr | None) -> tuple[int, exp.Expr]:
+def _of_qualify(
+    condition: exp.Expr, name: str | None, known: exp.Expr | None
+) -> tuple[int, exp.Expr, tuple[exp.Expr, ...]]:
+    """How many rows of which row_number() are asked for, and what else is asked of them."""
     for one in condition.find_all(exp.Window):
         refuse_window(one)
 
@@ -105,13 +127,15 @@ def _of_qualify(condition: exp.Expr, name: str | None, known: exp.Expr | None) -
         )
         return named or is_row_number(node)
 
-    limit = rank_limit(condition, is_rank)
-    if limit is None:
+    pieces = [(rank_limit(one, is_rank), one) for one in conjuncts_of(condition)]
+    limits = [limit for limit, _ in pieces if limit is not None]
+    others = tuple(one for limit, one in pieces if limit is None)
+    if not limits or any(one.find(exp.Window) for one in others):
         raise unsupported("another condition than a limit on row_number()", f"write {_QUALIFY}.")
-    written = next(iter(condition.find_all(exp.Window)), known)
-    if written is None or (known is not None and written != known):
+    windows = [*condition.find_all(exp.Window), *((known,) if known is not None else ())]
+    if any(window != windows[0] for window in windows):
         raise unsupported("a second row_number() in one SELECT", "rank in two steps, one sub-select inside the other.")
-    return limit, written
+    return min(limits), windows[0], others
 
 
 def refuse_window(node: exp.Expr) -> None:
@@ -133,7 +157,7 @@ def _called(node: exp.Expr) -> str:
     return str(inner.this).lower() if isinstance(inner, exp.Anonymous) and isinstance(inner.this, str) else ""
 
 
-def _over(window: exp.Expr, k: int, name: str | None) -> Ranking:
+def _over(window: exp.Expr, k: int, name: str | None, also: tuple[exp.Expr, ...]) -> Ranking:
     only(window, "this", "partition_by", "order", "over", "alias")
     if window.args.get("alias"):
         raise unsupported("a named WINDOW", "write the window in OVER (…) itself.")
@@ -142,7 +166,7 @@ def _over(window: exp.Expr, k: int, name: str | None) -> Ranking:
     order = window.args.get("order")
     if order is None:
         raise QueryError("row_number() needs an order.", hint="OVER (PARTITION BY … ORDER BY …).")
-    return Ranking(k, _order(order), tuple(window.args.get("partition_by") or ()), name)
+    return Ranking(k, _order(order), tuple(window.args.get("partition_by") or ()), name, also=also)
 
 
 def limited(query: exp.Expr) -> Ranking | None:
@@ -150,22 +174,25 @@ def limited(query: exp.Expr) -> Ranking | None:
     order, limit = query.args.get("order"), query.args.get("limit")
     if order is None and limit is None:
         return None
-    if limit is None:
-        raise QueryError(
-            "ORDER BY without LIMIT: a stream has no end, so it cannot be sorted as a whole.",
-            hint="add LIMIT k for the first k, or use a box of kind order, which sorts with slack.",
-        )
-    if order is None:
-        raise QueryError(
-            "LIMIT without ORDER BY: which rows would it be?", hint="add ORDER BY, or use a box of kind sample."
-        )
-    if not isinstance(limit, exp.Limit):
-        raise unsupported("FETCH", "write LIMIT k.")
-    only(limit, "expression")
-    k = _whole(limit.expression)
-    if k is None:
-        raise QueryError(f"LIMIT takes a whole number, not {limit.expression.sql('spark')[:40]!r}.")
-    return Ranking(k, _order(order), ordinals=True)
+    with place("ORDER BY"):
+        if limit is None:
+            raise QueryError(
+                "ORDER BY without LIMIT: a stream has no end, so it cannot be sorted as a whole.",
+                hint="add LIMIT k for the first k, or use a box of kind order, which sorts with slack.",
+            )
+        by = _order(order) if order is not None else ()
+    with place("LIMIT"):
+        if order is None:
+            raise QueryError(
+                "LIMIT without ORDER BY: which rows would it be?", hint="add ORDER BY, or use a box of kind sample."
+            )
+        if not isinstance(limit, exp.Limit):
+            raise unsupported("FETCH", "write LIMIT k.")
+        only(limit, "expression")
+        k = _whole(limit.expression)
+        if k is None:
+            raise QueryError(f"LIMIT takes a whole number, not {limit.expression.sql('spark')[:40]!r}.")
+    return Ranking(k, by, ordinals=True)
 
 
 def _order(order: exp.Expr) -> tuple[tuple[exp.Expr, bool], ...]:

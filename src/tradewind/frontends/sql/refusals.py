@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from sqlglot import exp
 
-from tradewind.errors import InputError, QueryError
+from tradewind.algebra.expressions.functions import REASONS
+from tradewind.algebra.expressions.parse import forbidden_function
+from tradewind.errors import ForbiddenError, InputError, QueryError, unknown
 
 _NAME_COLUMNS = "name the columns one by one."
 _TOP = "ORDER BY … LIMIT k gives the first k; a box of kind order sorts with bounded memory."
@@ -51,6 +53,46 @@ _PARTS: dict[str, tuple[str, str]] = {
     "search": ("SEARCH in WITH", "leave it out."),
     "materialized": ("MATERIALIZED", "leave it out; what is used twice is shared."),
 }
+
+
+_WINDOWS = {
+    "tumble": "GROUP BY window(ts, '1 minute'), and select window.start and window.end.",
+    "hop": "GROUP BY window(ts, '10 minutes', '1 minute') (size, step), and select window.start and window.end.",
+    "session": "GROUP BY session_window(ts, '30 seconds'), and select session_window.start and session_window.end.",
+}
+_FOREIGN = {f"{name}{part}": hint for name, hint in _WINDOWS.items() for part in ("", "_start", "_end")} | {
+    "struct": "named_struct('a', a, 'b', b) makes a struct."
+}
+_BARE = ("current_", "session_user", "localtime")
+"""How functions start that SQL lets be called without parentheses."""
+
+
+def foreign_function(name: str) -> ForbiddenError | None:
+    """An error for a function of other systems that has a counterpart here."""
+    hint = _FOREIGN.get(name.lower())
+    return ForbiddenError(f"the function {name!r} is not on the allow-list.", hint=hint) if hint else None
+
+
+def unknown_column(path: Sequence[str], labels: Sequence[str], called: Iterable[tuple[str, str]]) -> InputError:
+    """An error for a dotted name that is no column; `called` pairs relations with the other names they got in FROM."""
+    name = path[0].lower()
+    aliases = [alias for relation, alias in called if relation.lower() == name]
+    if len(path) > 1 and aliases:
+        better = [".".join((alias, *path[1:])) for alias in aliases]
+        return QueryError(
+            f"{path[0]!r} is called {' and '.join(aliases)} here.",
+            hint=f"write {' or '.join(better)}.",
+            candidates=better,
+        )
+    if name in ("window_start", "window_end"):
+        return QueryError(
+            f"unknown column {path[0]!r}.",
+            hint=f"write {name.replace('_', '.')}, with GROUP BY window(ts, '1 minute').",
+            candidates=labels,
+        )
+    if len(path) == 1 and name in REASONS and name.startswith(_BARE):
+        return forbidden_function(path[0])
+    return unknown("column", ".".join(path), labels)
 
 
 def unsupported(what: str, hint: str) -> QueryError:

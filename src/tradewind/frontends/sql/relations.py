@@ -13,7 +13,7 @@ from tradewind.algebra.operators.base import Operator
 from tradewind.errors import ForbiddenError, QueryError, unknown
 from tradewind.frontends.build import project
 from tradewind.frontends.sql.environment import Environment
-from tradewind.frontends.sql.ranking import rank_limit, ranked_as
+from tradewind.frontends.sql.ranking import conjuncts_of, rank_limit, ranked_as
 from tradewind.frontends.sql.refusals import line_of, only, place, unsupported
 
 _FORMATS = frozenset(
@@ -45,6 +45,8 @@ class Relation:
     name: str | None
     node: Operator
     join: exp.Join | None
+    declared: str | None = None
+    """What it is called outside FROM, if it is not a sub-select."""
 
     @property
     def label(self) -> str:
@@ -67,25 +69,11 @@ def relations(select: exp.Select, environment: Environment) -> tuple[list[Relati
         name, node = _relation(member, environment, limit)
         if name is not None and any(other.name is not None and other.name.lower() == name.lower() for other in found):
             raise QueryError(f"two relations are named {name!r}.", hint="give one of them another name: … AS other.")
-        found.append(Relation(name, node, join))
+        declared = member.name if isinstance(member, exp.Table) else None
+        found.append(Relation(name, node, join, declared))
     if sum(len(relation.node.schema.columns) for relation in found) > MAX_COLUMNS:
         raise QueryError(f"the join has more than {MAX_COLUMNS} columns.", hint="select fewer columns in sub-selects.")
     return found, conditions
-
-
-def conjuncts_of(node: exp.Expr) -> list[exp.Expr]:
-    """The conditions that are all asked at once, in order."""
-    found: list[exp.Expr] = []
-    stack = [node]
-    while stack:
-        one = stack.pop()
-        if isinstance(one, exp.And):
-            stack += [one.expression, one.this]
-        elif isinstance(one, exp.Paren) and isinstance(one.this, exp.And | exp.Paren):
-            stack.append(one.this)
-        else:
-            found.append(one)
-    return found
 
 
 def _limit(

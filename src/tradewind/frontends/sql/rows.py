@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tradewind.algebra.expressions.printing import print_expression
-from tradewind.algebra.expressions.tree import Column, Expression, Field
+from tradewind.algebra.expressions.tree import Column, Expression, Field, children, walk, with_children
 from tradewind.frontends.sql.environment import Environment, is_window_call
 from tradewind.frontends.sql.items import Item, Output
 from tradewind.frontends.sql.scope import Scope, path_of
@@ -37,9 +37,12 @@ class PlainRows:
 
     def expression(self, raw: Expression) -> Expression:
         """Names are resolved; aggregates are refused."""
-        if self.rank is not None and raw == Column(self.rank):
-            return raw
-        return self.scope.bind(self.environment.plain(raw, "a SELECT without GROUP BY"))
+        return self._bound(self.environment.plain(raw, "a SELECT without GROUP BY"))
+
+    def _bound(self, raw: Expression) -> Expression:
+        if self.rank is None or Column(self.rank) not in walk(raw):
+            return self.scope.bind(raw)
+        return with_children(raw, tuple(self._bound(part) for part in children(raw)))
 
     def outputs(self, item: Item) -> list[Output]:
         """An item is one column, a star is several."""

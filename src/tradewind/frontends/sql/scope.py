@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from tradewind.algebra.expressions.tree import Column, Expression, Field, children, with_children
 from tradewind.algebra.schema import Schema
 from tradewind.errors import QueryError, unknown
+from tradewind.frontends.sql.refusals import unknown_column
 
 Path = tuple[str, ...]
 
@@ -53,6 +54,9 @@ class Scope:
     unshown: frozenset[str] = frozenset()
     """Columns that `*` leaves out because a merged one stands for them."""
 
+    called: tuple[tuple[str, str], ...] = ()
+    """Relations that have another name here, and that name."""
+
     def bind(self, expression: Expression) -> Expression:
         """The expression over the columns at hand, with all qualifiers resolved."""
         path = path_of(expression)
@@ -78,7 +82,7 @@ class Scope:
                 candidates=labels,
             )
         if not matches:
-            raise unknown("column", ".".join(path), self.labels())
+            raise unknown_column(path, self.labels(), self.called)
         return with_fields(Column(matches[0].column), path[1:])
 
     def _qualified(self, path: Path) -> Expression | None:
@@ -119,12 +123,13 @@ class Scope:
         return [(entry.name, Column(entry.column), entry.column) for entry in own]
 
 
-def scope_of(schema: Schema, relation: str | None) -> Scope:
-    """The columns of one relation."""
-    return Scope(tuple(Entry(relation, name, name) for name in schema.names))
+def scope_of(schema: Schema, relation: str | None, declared: str | None = None) -> Scope:
+    """The columns of one relation, which may have been declared under another name."""
+    called = ((declared, relation),) if relation and declared and declared.lower() != relation.lower() else ()
+    return Scope(tuple(Entry(relation, name, name) for name in schema.names), called=called)
 
 
 def joined(left: Scope, right: Scope, renamed: Mapping[str, str]) -> Scope:
     """The columns of both sides; those of the right one under their new names."""
     moved = tuple(replace(entry, column=renamed.get(entry.column, entry.column)) for entry in right.entries)
-    return Scope(left.entries + moved, left.merged, left.unshown)
+    return Scope(left.entries + moved, left.merged, left.unshown, left.called + right.called)

@@ -1,10 +1,10 @@
 """One SELECT as a chain of operators, always in the same order, so that equal questions give equal graphs.
 
-FROM with its joins → filter (WHERE) → aggregate (GROUP BY) → filter (HAVING) → top (QUALIFY, then ORDER BY and LIMIT) →
-map (the SELECT list, unless it is all there is) → distinct. A top that orders by a computed item stands above the map;
-one that orders by something computed and not selected gets a column for it, which the map then leaves out. ORDER BY
-with LIMIT under DISTINCT stands above the distinct. It is taken per window when its rows have a `window` column that
-tells the time.
+FROM with its joins → filter (WHERE) → aggregate (GROUP BY) → filter (HAVING) → top and filter (QUALIFY) → top (ORDER BY
+and LIMIT) → map (the SELECT list, unless it is all there is) → distinct. A top that orders by a computed item stands
+above the map; one that orders by something computed and not selected gets a column for it, which the map then leaves
+out. ORDER BY with LIMIT under DISTINCT stands above the distinct. It is taken per window when its rows have a `window`
+column that tells the time.
 """
 
 from __future__ import annotations
@@ -13,18 +13,20 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from tradewind.algebra.aggregates import aggregate_names
 from tradewind.algebra.expressions.tree import Call, Column, Expression
 from tradewind.algebra.expressions.typing import require_boolean, resolve
 from tradewind.algebra.operators.aggregation import WINDOW
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Filter
 from tradewind.algebra.operators.derived import Distinct
+from tradewind.errors import QueryError, UnknownNameError
 from tradewind.frontends.build import project
 from tradewind.frontends.sql.environment import Environment
 from tradewind.frontends.sql.items import Item, Output, by_position, read_items, settled_names, with_names
 from tradewind.frontends.sql.joins import join_all
 from tradewind.frontends.sql.keys import read_groups
-from tradewind.frontends.sql.ranking import Ranking, limited, qualified
+from tradewind.frontends.sql.ranking import Ranking, is_row_number, limited, qualified
 from tradewind.frontends.sql.refusals import only, place
 from tradewind.frontends.sql.relations import relations
 from tradewind.frontends.sql.rows import PlainRows, Rows
@@ -76,14 +78,12 @@ def _wishes(select: exp.Select, environment: Environment, limit: int | None, sco
     having = select.args.get("having")
     with place("QUALIFY" if select.args.get("qualify") else "SELECT"):
         ranking = qualified(select, limit)
-    with place("ORDER BY"):
-        final = limited(select)
     return _Wishes(
         read_items(select, environment),
         select.args.get("group"),
         having.this if having is not None else None,
         ranking,
-        final,
+        limited(select),
         bool(select.args.get("distinct")),
         environment,
         scope,
@@ -95,9 +95,29 @@ def _source(select: exp.Select, environment: Environment) -> tuple[Operator, Sco
     members, conditions = relations(select, environment)
     with place("WHERE"):
         where = [environment.read_plain(condition, "WHERE") for condition in conditions]
-    node, scope, rest = join_all(members, where, environment)
+    try:
+        node, scope, rest = join_all(members, where, environment)
+    except UnknownNameError:
+        with place("WHERE"):
+            _check_seen(select, conditions, {name.lower() for one in members for name in one.node.schema.names})
+        raise
     with place("WHERE"):
         return _filtered(node, rest), scope
+
+
+def _check_seen(select: exp.Select, conditions: list[exp.Expr], known: set[str]) -> None:
+    """Refuse the names of SELECT items in WHERE, which comes before them."""
+    items = {item.alias.lower(): item.this for item in select.expressions if isinstance(item, exp.Alias)}
+    for column in (one for condition in conditions for one in condition.find_all(exp.Column)):
+        item = None if column.table else items.get(column.name.lower())
+        if item is None or column.name.lower() in known:
+            continue
+        hint = "write the expression itself, or filter in an enclosing SELECT."
+        if is_row_number(item):
+            hint = f"use QUALIFY: QUALIFY {column.name} <= k."
+        elif any(str(call.this).lower() in aggregate_names() for call in item.find_all(exp.Anonymous)):
+            hint = "use HAVING."
+        raise QueryError(f"{column.name!r} is computed by SELECT, which comes after WHERE.", hint=hint)
 
 
 def _filtered(node: Operator, conditions: list[Expression]) -> Operator:
@@ -155,8 +175,10 @@ def _answer(wishes: _Wishes, node: Operator, rows: Rows) -> Operator:
     if wishes.ranking is not None:
         with place("QUALIFY"):
             order = _order(wishes.ranking, wishes, node, rows)
-            placed = below(order, node, [] if wishes.final else _typed(columns, node, order.rank))
+            late_enough = not wishes.final and not wishes.ranking.also
+            placed = below(order, node, _typed(columns, node, order.rank) if late_enough else [])
             early, node = (order if placed is None else None), placed or node
+            node = _filtered(node, [rows.expression(wishes.read(one)) for one in wishes.ranking.also])
     if wishes.final is not None:
         with place("ORDER BY"):
             if wishes.distinct:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tradewind.algebra.expressions.printing import print_expression
-from tradewind.algebra.expressions.tree import Column, Expression, Field, columns_of
+from tradewind.algebra.expressions.tree import Column, Expression, Field, Literal, columns_of
 from tradewind.algebra.expressions.typing import resolve
 from tradewind.algebra.operators.aggregation import WINDOW
 from tradewind.algebra.operators.base import Operator
@@ -43,12 +43,23 @@ def ordered(ranking: Ranking, node: Operator, read: Read) -> Order:
     """
     schema = node.schema
     by = tuple((resolve(read(one), schema)[0], descending) for one, descending in ranking.by)
+    for one, _ in by:
+        _check_order(one)
     per: tuple[Expression, ...] = (Column(WINDOW),) if schema.lag(WINDOW) is not None else ()
     if ranking.per is not None:
         per = tuple(dict.fromkeys(resolve(read(one), schema)[0] for one in ranking.per))
     same = {one.name for one in per if isinstance(one, Column)}
     deciding = tuple((one, descending) for one, descending in by if not columns_of(one) <= same)
     return Order(ranking.k, deciding or by, per, ranking.rank)
+
+
+def _check_order(expression: Expression) -> None:
+    if not columns_of(expression):
+        quoted = isinstance(expression, Literal) and isinstance(expression.value, str)
+        raise QueryError(
+            f"{print_expression(expression)} is the same in all rows, so it is no order.",
+            hint="write the column without quotes." if quoted else "name a column.",
+        )
 
 
 def below(order: Order, node: Operator, outputs: Columns) -> Operator | None:
