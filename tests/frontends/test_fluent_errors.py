@@ -118,8 +118,8 @@ def test_errors_say_where_and_what(ask, kind, where, says):
 
 
 JUNK = [
-    None, -1, 1.5, True, b"a", [], [[]], {}, {"a": 1}, {1: 2}, (), "", object(), float("nan"), REQUESTS, len, ["url", 3], "*",
-    "ts", [("url", "url", "url")], set(), type,
+    None, -1, 1.5, True, b"a", [], [[]], {}, {"a": 1}, {1: 2}, (), "", object(), float("nan"), REQUESTS, len,
+    ["url", 3], "*", "ts", [("url", "url", "url")], set(), type,
 ]  # fmt: skip
 CALLS = {
     "where": {"predicate": "status > 1"},
@@ -140,25 +140,23 @@ CALLS = {
 }  # fmt: skip
 
 
+def place_of(method, /, *arguments, **named):
+    """Where a method says that its arguments are wrong; the method itself when they are not."""
+    try:
+        return repr(getattr(REQUESTS, method)(*arguments, **named)) and method
+    except InputError as error:
+        return error.where or ""
+
+
 @pytest.mark.parametrize("method", CALLS)
 def test_no_argument_makes_anything_else_than_an_input_error(method):
     getattr(REQUESTS, method)(**CALLS[method])
     for name in CALLS[method]:
         for junk in JUNK:
-            try:
-                made = getattr(REQUESTS, method)(**{**CALLS[method], name: junk})
-            except InputError as error:
-                assert (error.where or "").startswith(method)
-            else:
-                assert repr(made)
+            assert place_of(method, **{**CALLS[method], name: junk}).startswith(method)
 
 
 @pytest.mark.parametrize("method", ["select", "with_columns", "rename", "drop", "union", "split"])
 def test_nothing_else_in_a_list_of_arguments_either(method):
     for junk in JUNK:
-        try:
-            made = getattr(REQUESTS, method)(junk)
-        except InputError as error:
-            assert (error.where or "").startswith(method)
-        else:
-            assert repr(made)
+        assert place_of(method, junk).startswith(method)

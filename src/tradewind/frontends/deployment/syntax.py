@@ -20,8 +20,8 @@ def complaint_of(error: yaml.MarkedYAMLError, text: str) -> tuple[int, int, str,
     lines = text.split("\n")
     flat = _unindented(lines, error.context_mark.line if error.context_mark else line - 1)
     if flat is not None:
-        hint = "indent the text below '|' further than its key."
-        return flat + 1, _depth(lines[flat]) + 1, "the text below '|' is not indented.", hint
+        what = "the text below '|' is not indented."
+        return flat + 1, _depth(lines[flat]) + 1, what, "indent the text below '|' further than its key."
     here = lines[line - 1] if line <= len(lines) else ""
     hint = None
     if "\t" in here[: _depth(here)] or here[column - 1 : column] == "\t":

@@ -116,8 +116,8 @@ def _translated(one: Mapping[str, Any], model: type[BaseModel], base: Path) -> F
         hint = instead[1] if instead else hint
         return Finding(path, f"unknown key {shown(loc[-1])}.", hint, at_key=True)
     if one["input"] is None and loc and isinstance(loc[-1], str) and not at_key:
-        advice = f"write {loc[-1]}: {{}}." if _needs_nothing(_type_at(model, loc)) else "write a value behind it."
-        return Finding(path, f"{loc[-1]!r} is empty.", advice)
+        hint = f"write {loc[-1]}: {{}}." if _needs_nothing(_type_at(model, loc)) else "write a value behind it."
+        return Finding(path, f"{loc[-1]!r} is empty.", hint)
     what, advice = _sentence(kind, one)
     if kind.startswith("model_"):
         advice = _as_mapping(loc, one["input"], getattr(_type_at(model, loc), "main", None))
