@@ -65,7 +65,7 @@ def _compared(of: Expression, schema: Schema, chance: random.Random) -> Expressi
     if type_ == INTERVAL:
         return resolve(Call("<", (of, Literal(10 * SECOND, INTERVAL))), schema)[0]
     value = constant(type_ if type_ != FLOAT else DOUBLE, chance)
-    if chance.random() < 0.15 and type_ not in (BOOLEAN,):
+    if chance.random() < 0.15 and type_ != BOOLEAN:
         return resolve(Call("in", (of, value, constant(value.type, chance), constant(value.type, chance))), schema)[0]
     op = chance.choice(("<", "<=", ">", ">=", ">=", "<=", "<>", "<>", "=", "<=>"))
     sides = (value, of) if chance.random() < 0.1 else (of, value)
@@ -179,8 +179,8 @@ def map_columns(schema: Schema, chance: random.Random) -> Columns:
 
 _OVER_NUMBERS = (
     "sum({})", "avg({})", "min({})", "max({})", "first({})", "last({})", "delta({})", "var_pop({})", "stddev_samp({})",
-    "count(DISTINCT {})", "approx_count_distinct({})", "percentile({}, 0.5)", "approx_percentile({}, 0.25)", "top_k({}, 2)",
-    "count({})", "count_if({} > 1)",
+    "count(DISTINCT {})", "approx_count_distinct({})", "percentile({}, 0.5)", "approx_percentile({}, 0.25)",
+    "top_k({}, 2)", "count({})", "count_if({} > 1)",
 )  # fmt: skip
 _OVER_ANY = ("min({})", "max({})", "first({})", "last({})", "count(DISTINCT {})", "count({})", "top_k({}, 1)")
 

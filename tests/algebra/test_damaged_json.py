@@ -10,7 +10,7 @@ from tests.algebra.every import every_kind
 from tradewind.algebra.graph import Graph
 from tradewind.errors import InputError
 
-JUNK = [None, 0, -1, 1.5, "", "x", "source-1", [], {}, [[]], [["a"]], [None], {"a": 1}, True, "((", "a" * 200, [["a", 1]]]
+JUNK: list = [None, 0, -1, 1.5, "", "x", "source-1", [], {}, [[]], [["a"]], [None], {"a": 1}, True, "((", "a" * 200]
 
 
 def places(data, path=()) -> list:

@@ -1,6 +1,7 @@
 """What is said when a stream is asked for something that it cannot be."""
 
 import pickle
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,8 @@ CATALOG = Catalog(
     {"names": Table("names", parse_schema("domain STRING, owner STRING"), ("domain",))},
 )
 REQUESTS = tw.Stream.named("requests", CATALOG)
+ANY: Any = tw
+"""The package to a caller that no type checker watches."""
 
 
 def errors_of(stream, limit=500):
@@ -57,12 +60,12 @@ def errors_of(stream, limit=500):
         (lambda s: s.box("b", None), InputError, "box b", "a function of streams, not NoneType"),
         (lambda s: s.box("b", type), InputError, "box b", ""),
         (lambda s: tw.superbox(s.operator), InputError, "superbox", "a function of streams, not Source"),
-        (lambda _: tw.deployment(None), InputError, "deployment", "not 'None' (NoneType)"),
-        (lambda _: tw.deployment(b"a"), InputError, "deployment", "(bytes)"),
-        (lambda _: tw.session("1s", column=3), InputError, "session", "not 3 (int)"),
-        (lambda _: tw.aggregate(3, over="x INT", lift="x", merge="a", finish="a"), InputError, "aggregate", "not 3"),
-        (lambda _: tw.aggregate("z", over=3, lift="x", merge="a", finish="a"), InputError, "aggregate", "not 3"),
-        (lambda _: tw.Stream.named(None, CATALOG), InputError, "stream", "not None (NoneType)"),
+        (lambda _: ANY.deployment(None), InputError, "deployment", "not 'None' (NoneType)"),
+        (lambda _: ANY.deployment(b"a"), InputError, "deployment", "(bytes)"),
+        (lambda _: ANY.session("1s", column=3), InputError, "session", "not 3 (int)"),
+        (lambda _: ANY.aggregate(3, over="x INT", lift="x", merge="a", finish="a"), InputError, "aggregate", "not 3"),
+        (lambda _: ANY.aggregate("z", over=3, lift="x", merge="a", finish="a"), InputError, "aggregate", "not 3"),
+        (lambda _: ANY.Stream.named(None, CATALOG), InputError, "stream", "not None (NoneType)"),
         (lambda s: s.sample("some"), InputError, "sample", "not 'some' (str)"),
         (lambda s: s.group_by("url").agg(3), InputError, "agg", "without a name"),
         (lambda s: s.join(s, "url", "sideways"), GraphError, "join", "unknown kind of join"),
@@ -121,7 +124,7 @@ JUNK = [
     None, -1, 1.5, True, b"a", [], [[]], {}, {"a": 1}, {1: 2}, (), "", object(), float("nan"), REQUESTS, len,
     ["url", 3], "*", "ts", [("url", "url", "url")], set(), type,
 ]  # fmt: skip
-CALLS = {
+CALLS: dict[str, dict] = {
     "where": {"predicate": "status > 1"},
     "join": {"other": REQUESTS, "on": "url", "how": "inner", "within": "1s", "suffix": "b"},
     "top": {"k": 3, "by": "bytes", "per": "url", "rank": "r"},

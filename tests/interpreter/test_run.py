@@ -1,6 +1,7 @@
 """Marks, lateness, revisions, finality; and that batches and the order of origins do not show."""
 
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -124,9 +125,10 @@ def test_rows_of_the_wrong_type_are_named(row, said: str) -> None:
 
 
 def test_what_is_no_batch_is_refused() -> None:
-    for batch in (None, [], {"log": []}, {"log": {"eu": 5}}):
+    wrong: list[Any] = [None, [], {"log": []}, {"log": {"eu": 5}}]
+    for batch in wrong:
         with pytest.raises(DataError, match="by stream and origin"):
-            counting().feed(batch)  # type: ignore[arg-type]
+            counting().feed(batch)
     with pytest.raises(DataError, match="no mark"):
         counting().feed({}, {"log": {"eu": None}})  # type: ignore[dict-item]
 

@@ -28,7 +28,6 @@ from tradewind.algebra.operators.core import Filter
 from tradewind.rewrites.moving import filtered
 from tradewind.rewrites.rule import Context, node_rule
 
-
 MOST = 150
 """Conditions are compared each with each; filters of more comparisons than these are left as they are."""
 
