@@ -73,24 +73,9 @@ def test_every_parameter_counts_in_the_fingerprint():
     assert Source("s", TICKS.columns) != Source("s", TICKS.columns, revisions=True)
 
 
-def test_replace_changes_shared_nodes_once():
-    graph = every_kind()
-    seen = []
-
-    def louder(node):
-        seen.append(node)
-        return Source("ticks", node.columns, 9, node.origins, True) if node == TICKS else node
-
-    changed = graph.replace(louder)
-    assert len(seen) == len(list(graph))
-    assert {node.late_by for node in changed if isinstance(node, Source)} == {0, 9}
-    assert graph.replace(lambda node: node) == graph
-
-
 def test_a_graph_answers_for_its_parts():
     graph = Graph.of(a=TICKS, b=Filter(TICKS, condition("size > 1", TICKS.schema)))
     assert graph.names == ("a", "b")
-    assert graph.consumers()[TICKS] == 2
     assert graph.sources() == {"ticks": TICKS}
     assert [node.kind for node in graph] == ["source", "filter"]
     with pytest.raises(UnknownNameError, match="There is: a, b"):

@@ -1,16 +1,20 @@
 """What every operator means, on rows small enough to check by eye."""
 
+import math
+
 import pytest
 
 from tests.shorthand import MINUTE, SECOND, grouped, mapped, rows_of, run_of, stream, tumbling, where
 from tradewind.algebra.expressions.tree import Column
 from tradewind.algebra.expressions.typing import parse_condition
+from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.core import Band, ConnectionPoint, Join, Top, Union
 from tradewind.algebra.operators.derived import Distinct, Sample, Split, Superbox
 from tradewind.algebra.operators.ordered import Order, Resample, WaitFor, pair_schema
 from tradewind.algebra.operators.stored import Read, Update
 from tradewind.algebra.schema import parse_schema
 from tradewind.algebra.tables import Table
+from tradewind.interpreter.run import answer
 
 S = SECOND
 A = stream("a", "ts TIMESTAMP, k STRING, v INT")
@@ -190,6 +194,27 @@ def test_update_statements_compute_with_the_table_and_deletes_remove() -> None:
     )
     table = {(row[0] // S, row[1], row[2]) for row in rows}
     assert table == {(0, "y", 10), (0, "z", 5), (1, "x", 101), (1, "y", 10), (2, "x", 101), (2, "z", 5)}
+
+
+def test_at_equal_times_what_is_done_decides_the_order_and_not_how_the_rows_came() -> None:
+    """Two boxes update one row at one time; filtering their input before changes nothing."""
+    report = (("k", Column("k")),)
+    add, double = (f"UPDATE accounts SET total = {change} WHERE id = :k" for change in ("total + :v", "total * 2 + :v"))
+    seed = Update(B, ACCOUNTS, "INSERT INTO accounts VALUES (:k2, :w)", (("k2", Column("k2")),))
+    look = Read(stream("d", "ts4 TIMESTAMP", "ts4"), ACCOUNTS, "SELECT id, total FROM accounts")
+    data: dict = {"a": {"": [(S, "x", 1)]}, "b": {"": [(0, "x", 3)]}, "d": {"": [(2 * S,)]}}
+    found = set()
+    for node in (A, where(A, "v >= 0"), where(A, "v >= 1")):
+        graph = Graph.of(a=Update(node, ACCOUNTS, add, report), b=Update(A, ACCOUNTS, double, report), c=look, d=seed)
+        found.add(tuple(answer(graph, data)["c"]))
+    assert len(found) == 1
+
+
+def test_there_is_one_zero_and_one_nan() -> None:
+    doubles = stream("n", "x DOUBLE", None)
+    rows = [(-0.0,), (0.0,), (math.nan,), (-math.nan,)]
+    assert rows_of(mapped(doubles, t="CAST(x AS STRING)"), n=rows) == [("0.0",), ("0.0",), ("NaN",), ("NaN",)]
+    assert len(rows_of(Distinct(doubles), n=rows)) == 2
 
 
 def test_read_keeps_rows_without_an_answer_when_asked_to() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
@@ -64,19 +64,6 @@ class Graph:
     def names(self) -> tuple[str, ...]:
         """The names of the results."""
         return tuple(name for name, _ in self.results)
-
-    def consumers(self) -> Counter[Operator]:
-        """How many operators and results read each operator."""
-        readers = Counter(child for node in self for child in node.inputs)
-        readers.update(node for _, node in self.results)
-        return readers
-
-    def replace(self, change: Callable[[Operator], Operator]) -> Graph:
-        """Rebuild bottom-up, each shared node changed once."""
-        done: dict[Operator, Operator] = {}
-        for node in self:
-            done[node] = change(node.with_inputs(tuple(done[child] for child in node.inputs)))
-        return Graph(tuple((name, done[node]) for name, node in self.results))
 
     def sources(self) -> dict[str, Source]:
         """One source node per stream that the graph reads."""

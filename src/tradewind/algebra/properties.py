@@ -12,7 +12,7 @@ from tradewind.algebra.expressions.monotone import direction
 from tradewind.algebra.expressions.tree import Column, Expression, columns_of
 from tradewind.algebra.operators.aggregation import Aggregate, Finish, Merge, Partial
 from tradewind.algebra.operators.base import Operator
-from tradewind.algebra.operators.core import ConnectionPoint, Filter, Join, Map, Source, Top, Union
+from tradewind.algebra.operators.core import Band, ConnectionPoint, Filter, Join, Map, Source, Top, Union
 from tradewind.algebra.operators.derived import Derived
 from tradewind.algebra.operators.ordered import Order, Resample, WaitFor
 from tradewind.algebra.operators.stored import Read, Update
@@ -146,10 +146,14 @@ def bounded_state(node: Operator) -> bool:
     if isinstance(node, Aggregate | Merge | Top):
         return bool(node.schema.times)
     if isinstance(node, Join):
-        return bool(node.schema.times) and all(
-            b is not None for band in node.bands()[:1] for b in (band.low, band.high)
-        )
+        return any(_bounds_time(node, band) for band in node.bands())
     return isinstance(node, Resample) and node.max_gap is not None
+
+
+def _bounds_time(node: Join, band: Band) -> bool:
+    """Whether rows on either side need to be kept only for a time."""
+    told = node.left.schema.lag(band.left) is not None and node.right.schema.lag(band.right) is not None
+    return told and band.low is not None and band.high is not None
 
 
 @singledispatch

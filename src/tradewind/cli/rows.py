@@ -36,11 +36,6 @@ def plain(value: Any, type_: DataType) -> Any:
     return value
 
 
-def objects(rows: Iterable[Sequence[Any]], schema: Schema) -> list[dict[str, Any]]:
-    """Rows as JSON objects."""
-    return [{n: plain(v, t) for v, (n, t) in zip(row, schema.columns, strict=True)} for row in rows]
-
-
 def show(rows: Iterable[Sequence[Any]], schema: Schema, title: str, console: Console) -> None:
     """A table of rows on the console."""
     table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")

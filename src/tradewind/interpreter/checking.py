@@ -6,9 +6,12 @@ import math
 from decimal import Decimal
 
 from tradewind.algebra.operators.core import Source
+from tradewind.algebra.schema import Schema
 from tradewind.algebra.times import HIGHEST, LOWEST
 from tradewind.algebra.types import INTEGER_BITS, DataType, fits
 from tradewind.errors import DataError
+from tradewind.interpreter.comparison import group_key
+from tradewind.interpreter.rows import Values
 from tradewind.interpreter.values import Value
 
 _DAY = 86_400_000_000
@@ -31,6 +34,11 @@ def check_row(source: Source, values: object, weight: int) -> None:
                 where=f"stream {source.stream}, column {name}",
                 hint=_hint(type_),
             )
+
+
+def canonical(values: Values, schema: Schema) -> Values:
+    """The row with one NaN and one zero, as every map gives them: what compares equal must be the same row."""
+    return tuple(group_key(value, type_) for value, (_, type_) in zip(values, schema.columns, strict=True))
 
 
 def is_of(value: Value, type_: DataType) -> bool:

@@ -18,7 +18,7 @@ from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Source
 from tradewind.algebra.operators.stored import Read, Update
 from tradewind.errors import DataError, GraphError, unknown
-from tradewind.interpreter.checking import check_row, is_time
+from tradewind.interpreter.checking import canonical, check_row, is_time
 from tradewind.interpreter.operators import Known, deltas_of
 from tradewind.interpreter.rows import FOREVER, NEVER, Bag, Delta, Row, Time, Values, clock, is_final, tidy
 
@@ -147,6 +147,7 @@ class Run:
         for given in rows:
             values, weight = given if isinstance(given, Weighted) else (given, 1)
             check_row(source, values, weight)
+            values = canonical(values, source.schema)
             moment = values[time] if time is not None else None
             if moment is not None and moment < state.mark:
                 state.late += 1

@@ -10,7 +10,6 @@ from tradewind.algebra.expressions.typing import type_of
 from tradewind.algebra.operators.stored import Read, Update
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.statements import Change, Delete, Insert, Select, parse_change, parse_read, scope
-from tradewind.algebra.tables import Table
 from tradewind.interpreter.comparison import order_key
 from tradewind.interpreter.evaluate import Evaluator, condition, evaluator
 from tradewind.interpreter.rows import Bag, Row, Values, content_order, copies
@@ -18,7 +17,7 @@ from tradewind.interpreter.values import Value
 
 
 class _Step(NamedTuple):
-    """Something done to the table: sorted by time, updates before reads, then by box and content."""
+    """Something done to the table: sorted by time, updates before reads, then by what is done and the row's content."""
 
     time: int
     reads: bool
@@ -52,17 +51,7 @@ def _steps(node: Read | Update, rows: Bag) -> Iterator[_Step]:
     time, content = schema.index(str(schema.soonest)), content_order(schema)
     for row in copies(rows):
         if row.values[time] is not None:
-            yield _Step(row.values[time], isinstance(node, Read), node.fingerprint, content(row), node, row)
-
-
-def contents(table: Table, updates: Iterable[tuple[Update, Bag]]) -> list[Values]:
-    """What the table holds after all updates."""
-    rows: list[Values] = []
-    steps = (step for update, done in updates if update.table == table for step in _steps(update, done))
-    for step in sorted(steps, key=lambda s: s[:4]):
-        if isinstance(step.node, Update):
-            rows = _changed(rows, step.node, step.row.values)
-    return rows
+            yield _Step(row.values[time], isinstance(node, Read), node.statement, content(row), node, row)
 
 
 def _selected(select: Select, table: list[Values], node: Read, row: Values) -> Iterator[Values]:
