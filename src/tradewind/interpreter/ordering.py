@@ -111,7 +111,8 @@ class _Reversed:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Reversed) and self.key == other.key
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash(self.key)
 
 
 def _ranking(node: Top) -> Callable[[Row], Value]:

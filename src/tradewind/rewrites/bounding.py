@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tradewind.algebra.expressions.monotone import preimage
 from tradewind.algebra.expressions.tree import Call, Expression, Literal
 from tradewind.algebra.operators.core import Map
@@ -30,8 +32,12 @@ def _spanned(of: Expression, choices: list[Expression]) -> list[tuple[Expression
     nulls = [c for c in choices if isinstance(c, Literal) and c.value is None]
     if not constants or len(constants) + len(nulls) < len(choices) or any(c.value != c.value for c in constants):
         return []
-    ordered = sorted(constants, key=lambda c: c.value)  # type: ignore[arg-type,return-value]
+    ordered = sorted(constants, key=_number)
     return [(of, ">=", ordered[0]), (of, "<=", ordered[-1])]
+
+
+def _number(constant: Literal) -> float:
+    return constant.value if isinstance(constant.value, int | float) else math.nan
 
 
 def bounds_below(condition: Expression, node: Map) -> list[Expression]:

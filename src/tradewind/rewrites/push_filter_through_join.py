@@ -26,7 +26,9 @@ filter name = 'x'
 
 from __future__ import annotations
 
-from tradewind.algebra.expressions.tree import columns_of, conjuncts
+from collections.abc import Callable
+
+from tradewind.algebra.expressions.tree import Expression, columns_of, conjuncts
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Filter, Join
 from tradewind.rewrites.moving import filtered, split
@@ -47,8 +49,12 @@ def push_filter_through_join(node: Operator, context: Context) -> Operator | Non
     stay = list(conjuncts(node.predicate))
     sides: dict[str, Operator] = {"left": join.left, "right": join.right}
     for side in KEPT[join.how]:
-        names = set(sides[side].schema.names)
-        moved, stay = split(stay, lambda condition, names=names: columns_of(condition) <= names)  # type: ignore[misc]
+        moved, stay = split(stay, _reads_only(sides[side]))
         sides[side] = filtered(sides[side], moved)
     joined = join.with_inputs((sides["left"], sides["right"]))
     return filtered(joined, stay) if joined != join else None
+
+
+def _reads_only(side: Operator) -> Callable[[Expression], bool]:
+    names = set(side.schema.names)
+    return lambda condition: columns_of(condition) <= names

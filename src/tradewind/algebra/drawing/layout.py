@@ -152,7 +152,7 @@ class _Plan:
             columns[self.layer[name]].append(name)
         for chain in self.chains:
             for point in chain[1:-1]:
-                columns[point[1]].append(point)  # type: ignore[index]
+                columns[_layer(point)].append(point)
         return columns
 
     def _links(self) -> tuple[dict[_Node, list[tuple[_Node, float]]], dict[_Node, list[tuple[_Node, float]]]]:
@@ -275,7 +275,7 @@ class _Plan:
             start = source.y + (source.height / 2 if edge.leaves is None else edge.leaves)
             points = [(source.right, start), (bounds[self.layer[edge.source]][1], start)]
             for point in chain[1:-1]:
-                points.extend((x, middles[point]) for x in bounds[point[1]])  # type: ignore[index]
+                points.extend((x, middles[point]) for x in bounds[_layer(point)])
             points += [(bounds[self.layer[edge.target]][0], enters[edge]), (target.x, enters[edge])]
             found[edge] = tuple(dict.fromkeys(points))
         return found
@@ -293,6 +293,11 @@ class _Plan:
             for place, (_, number) in enumerate(sorted(ends)):
                 found[self.edges[number]] = box.y + box.height / 2 + step * (place - (len(ends) - 1) / 2)
         return found
+
+
+def _layer(point: _Node) -> int:
+    """The layer that an arrow crosses at a point between boxes."""
+    return int(point[1])
 
 
 def _mean(values: Sequence[float], otherwise: float) -> float:

@@ -131,13 +131,14 @@ def convert(node: exp.Expr, also: frozenset[str] = frozenset()) -> Expression:
 
 def _binary(name: str, left: Expression, right: Expression) -> Expression:
     if name in ("and", "or", "concat"):  # flattened, so that `a AND (b AND c)` and `(a AND b) AND c` are one expression
-        parts = [p for side in (left, right) for p in (side.arguments if _is_call(side, name) else (side,))]  # type: ignore[union-attr]
-        return Call(name, tuple(parts))
+        return Call(name, (*_parts(left, name), *_parts(right, name)))
     return Call(name, (left, right))
 
 
-def _is_call(expression: Expression, name: str) -> bool:
-    return isinstance(expression, Call) and expression.function == name
+def _parts(expression: Expression, name: str) -> tuple[Expression, ...]:
+    if isinstance(expression, Call) and expression.function == name:
+        return expression.arguments
+    return (expression,)
 
 
 def _column(node: exp.Expr, also: frozenset[str]) -> Expression:

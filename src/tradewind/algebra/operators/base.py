@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from tradewind.algebra.schema import Schema
 from tradewind.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
-class Operator:
+class Operator(ABC):
     """A node of a graph. Two nodes are equal when all they say, down to their sources, is equal."""
 
     schema: Schema = field(init=False, repr=False)
@@ -33,9 +34,9 @@ class Operator:
         object.__setattr__(self, "append_only", self.only_adds())
         object.__setattr__(self, "fingerprint", self._fingerprint())
 
+    @abstractmethod
     def output(self) -> Schema:
         """The schema of the result; raises where the parameters do not fit the inputs."""
-        raise NotImplementedError
 
     def only_adds(self) -> bool:
         """Whether it never takes back a row that it has given out; no, unless an operator knows better."""
@@ -78,14 +79,14 @@ class Operator:
         if inputs == self.inputs:
             return self
         rest = list(inputs)
-        changed: dict[str, Operator | tuple[Operator, ...] | None] = {}
+        changed: dict[str, Any] = {}
         for name in self.takes:
             value = getattr(self, name)
             if isinstance(value, Operator):
                 changed[name] = rest.pop(0)
             elif value is not None:
                 changed[name] = tuple(rest.pop(0) for _ in value)
-        return replace(self, **changed)  # type: ignore[arg-type]
+        return replace(self, **changed)
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.fingerprint[:6]}: {self.schema}>"

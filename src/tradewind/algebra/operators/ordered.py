@@ -91,8 +91,9 @@ class Resample(Operator):
         reach = 0 if self.method == "previous" else self.max_gap
         own = self.input.schema.lag(str(self.input.schema.time))
         lag = other.lag(str(other.time))
-        times = ((str(other.time), max(lag, own + reach)),) if None not in (lag, own, reach) else ()  # type: ignore[type-var,operator]
-        return Schema((*other.columns, *values), times)  # type: ignore[arg-type]
+        known = lag is not None and own is not None and reach is not None
+        times = ((str(other.time), max(lag or 0, (own or 0) + (reach or 0))),) if known else ()
+        return Schema((*other.columns, *values), times)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

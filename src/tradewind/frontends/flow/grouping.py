@@ -78,7 +78,7 @@ def _functions(texts: dict[str, str], schema: Schema, given: Given) -> Functions
 class PartialBox(AggregateBox):
     """As an aggregate, up to the states that can be merged; keys are plain columns."""
 
-    by: Names = ()  # type: ignore[assignment]
+    by: Names = ()  # type: ignore[assignment]  # narrower than an aggregate's: no computed keys
 
     def build(self, given: Given) -> Operator:
         """A partial aggregate."""
@@ -136,9 +136,8 @@ def _detached(texts: dict[str, str], users: dict[str, UserAggregate]) -> Functio
 
 def _detached_call(text: str, users: dict[str, UserAggregate]) -> AggregateCall:
     raw = parse_raw(text, aggregate_names(users))
-    called, constants = (raw.name, ()) if isinstance(raw, Column) else (getattr(raw, "function", text), ())
-    if isinstance(raw, Call):
-        constants = raw.arguments  # type: ignore[assignment]
+    called = raw.name if isinstance(raw, Column) else raw.function if isinstance(raw, Call) else text
+    constants = raw.arguments if isinstance(raw, Call) else ()
     name = AGGREGATE_ALIASES.get(called.lower(), called)
     if name in users:
         return AggregateCall(name, (), (), users[name])

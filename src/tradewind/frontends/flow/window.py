@@ -53,7 +53,8 @@ class WindowKeys(Strict):
                 what = f"{key!r} does not go with {form!r} in a window."
                 raise Misplaced(("window", key), GraphError(what, hint=f"write {_HINT}"))
         with at("window"):
-            return getattr(self, f"_by_{form}")(schema)  # type: ignore[no-any-return]
+            built: Window = getattr(self, f"_by_{form}")(schema)
+            return built
 
     def _by_size(self, schema: Schema) -> Window:
         size = self._length("size", self.size)
