@@ -1,4 +1,4 @@
-"""Writes the tables of the documentation that the code itself knows: functions, aggregates, operators, rules, packages.
+"""Writes what the code itself knows into the documentation: tables of functions, aggregates and rules, and pictures.
 
 `python -m tradewind.cli.reference` rewrites them in place; with `--check` it only says whether they are up to date.
 """
@@ -12,9 +12,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tradewind.algebra.aggregates import AGGREGATES, AggregateFunction
+from tradewind.algebra.drawing.svg import draw_svg
 from tradewind.algebra.expressions.functions import ALIASES, FUNCTIONS
 from tradewind.algebra.graph import KINDS
+from tradewind.frontends.deployment.file import deployment
 from tradewind.frontends.flow.kinds import BOXES
+from tradewind.rewrites.engine import rewrite
 from tradewind.rewrites.rules import RULES
 
 ROOT = Path(__file__).parents[3]
@@ -88,6 +91,13 @@ def packages() -> list[str]:
     return _table(("package", "what it is", "in, out, does not"), rows)
 
 
+PICTURES: dict[str, tuple[str, tuple[str, ...], bool]] = {
+    "top_domains.svg": ("cdn.yaml", ("top_domains",), False),
+    "top_domains_rewritten.svg": ("cdn.yaml", ("top_domains",), True),
+    "feed_alarms.svg": ("feed_alarms.yaml", (), False),
+}
+"""Pictures by file: of which example, which of its queries, and whether after the rules."""
+
 TABLES: dict[str, Callable[[], list[str]]] = {
     "functions": functions, "aggregates": aggregates, "operators": operators, "boxes": boxes, "rules": rules,
     "packages": packages,
@@ -108,15 +118,25 @@ def renewed(text: str) -> str:
     return _BLOCK.sub(lambda m: m[1] + "\n".join(TABLES[m[2]]()) + "\n" + m[4], text)
 
 
+def pages() -> dict[Path, str]:
+    """Every page and picture as it should be."""
+    texts = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+    found = {page: renewed(page.read_text(encoding="utf-8")) for page in texts}
+    for name, (example, query, rules_applied) in PICTURES.items():
+        graph = deployment(ROOT / "examples" / example).graph(*query)
+        drawn = rewrite(graph).graph if rules_applied else graph
+        found[ROOT / "docs" / "pictures" / name] = draw_svg(drawn)
+    return found
+
+
 def main(arguments: list[str]) -> int:
-    """Write or check all tables; 1 when a check finds one that is out of date."""
+    """Write or check all tables and pictures; 1 when a check finds one that is out of date."""
     stale = []
-    for page in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]):
-        old = page.read_text(encoding="utf-8")
-        new = renewed(old)
-        if new != old:
+    for page, new in pages().items():
+        if not page.exists() or page.read_text(encoding="utf-8") != new:
             stale.append(page.relative_to(ROOT))
             if "--check" not in arguments:
+                page.parent.mkdir(exist_ok=True)
                 page.write_text(new, encoding="utf-8")
     verb = "out of date" if "--check" in arguments else "written"
     for page in stale:
