@@ -48,6 +48,8 @@ ROWS = [
         ("sum(d)", 3.75),
         ("sum(m)", Decimal("2.35")),
         ("sum(i) FILTER (WHERE k = 'a')", 5),
+        ("percentile(d, 0.5) FILTER (WHERE k = 'b')", 1.125),
+        ("count(DISTINCT i) FILTER (WHERE k = 'b')", 1),
         ("avg(i)", 3.0),
         ("avg(m)", Decimal("0.783333")),
         ("min(k)", "a"),

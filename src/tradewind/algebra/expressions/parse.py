@@ -274,10 +274,10 @@ def _filtered(node: exp.Expr, also: frozenset[str]) -> Expression:
     """`sum(x) FILTER (WHERE p)`: what is not NULL is aggregated, so the argument is NULL where p is not true."""
     call = convert(node.this, also)
     condition = convert(node.expression.this, also)
-    if not isinstance(call, Call) or call.function not in also or len(call.arguments) > 1:
-        raise ForbiddenError("FILTER goes only with an aggregate of one argument.")
-    value = call.arguments[0] if call.arguments else Literal(True, BOOLEAN)
-    return Call(call.function, (Case(((condition, value),), Literal(None, NULL)),))
+    if not isinstance(call, Call) or not (call.function in also or call.function == "count_distinct"):
+        raise ForbiddenError("FILTER goes only with an aggregate.")
+    value, *rest = call.arguments or (Literal(True, BOOLEAN),)
+    return Call(call.function, (Case(((condition, value),), Literal(None, NULL)), *rest))
 
 
 def _function(node: exp.Expr, also: frozenset[str]) -> Expression:
