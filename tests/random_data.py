@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
+from decimal import Decimal
 
 from tests.random_expressions import BASE, SECOND, TEXTS
 from tests.random_graphs import ORIGINS
@@ -32,6 +33,17 @@ def value(type_: DataType, chance: random.Random):
         if type_.name == "FLOAT":
             return math.nan if math.isnan(found) else single(found)
         return found
+    match type_.name:
+        case "BOOLEAN":
+            return chance.random() < 0.5
+        case "DECIMAL":
+            return Decimal(chance.randrange(10_000)).scaleb(-type_.parameters[1])
+        case "DATE":
+            return chance.randrange(100)
+        case "ARRAY":
+            return tuple(value(type_.element, chance) for _ in range(chance.randrange(3)))
+        case "STRUCT":
+            return tuple(value(inner, chance) for _, inner in type_.fields)
     return chance.choice(TEXTS)
 
 

@@ -11,6 +11,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 TRADEWIND = Path(sys.executable).with_name("tradewind")
 EXAMPLES = sorted(ROOT.glob("examples/*.yaml"))
+NOTHING_TO_IMPROVE = {"cold_chain"}
+"""Its filter stands on a connection point, and its other boxes read every column in the order of arrival."""
 
 
 def tradewind(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -31,7 +33,8 @@ def test_examples_check_and_explain_with_a_picture(path: Path, tmp_path: Path) -
     explained = tradewind("explain", path, "--svg", picture)
     assert explained.returncode == 0, explained.stderr
     assert "As written" in explained.stdout
-    assert "Rules that fired" in explained.stdout or "No rule fired" in explained.stdout
+    assert ("Rules that fired" in explained.stdout) is (path.stem not in NOTHING_TO_IMPROVE)
+    assert ("No rule fired" in explained.stdout) is (path.stem in NOTHING_TO_IMPROVE)
     assert ET.parse(picture).getroot().tag.endswith("svg")
 
 

@@ -45,11 +45,19 @@ def test_commands_run(line: str, tmp_path: Path) -> None:
         if words[1] in TOO_LONG_HERE:
             return
         words = ["tradewind", *words[1:]]
-    assert words[0] == "tradewind", f"only tradewind and ./dev are run: {line}"
+    assert words[0] in ("tradewind", ".venv/bin/tradewind"), f"only tradewind and ./dev are run: {line}"
     arguments = [str(tmp_path / word) if word.endswith((".svg", ".html")) else word for word in words[1:]]
     done = subprocess.run([TRADEWIND, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
+
+
+def test_readme_writes_commands_that_a_fresh_clone_has() -> None:
+    """On a fresh machine nothing is on the path: what is typed is in the clone, or is made there by ./dev."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    typed = [line[2:].split()[0] for _, block in FENCE.findall(text) for line in block.splitlines() if line[:2] == "$ "]
+    assert typed[0] == "./dev"
+    assert set(typed) <= {"./dev", ".venv/bin/tradewind"}
 
 
 @pytest.mark.parametrize("text", blocks("python"))

@@ -13,7 +13,7 @@ from tradewind.algebra.operators.core import Join, Top, Union
 from tradewind.algebra.operators.stored import Read, Update
 from tradewind.algebra.schema import parse_schema
 from tradewind.algebra.tables import Table
-from tradewind.errors import DataError, GraphError, UnknownNameError
+from tradewind.errors import DataError, GraphError, InputError, UnknownNameError
 from tradewind.interpreter.rows import FOREVER, NEVER, bag
 from tradewind.interpreter.run import Run, Weighted, answer
 
@@ -131,6 +131,23 @@ def test_what_is_no_batch_is_refused() -> None:
             counting().feed(batch)
     with pytest.raises(DataError, match="no mark"):
         counting().feed({}, {"log": {"eu": None}})  # type: ignore[dict-item]
+
+
+def test_a_batch_that_is_refused_changes_nothing() -> None:
+    run = counting()
+    run.feed({"log": {"eu": [(5 * S, "x")]}})
+    before = run.answer("counts"), run.late(), run.mark("counts")
+    wrong: list[tuple[Any, Any]] = [
+        ({"log": {"eu": [(90 * S, "x"), (1 * S, "x")], "us": [(6 * S, 7)]}}, {}),
+        ({"log": {"eu": [(90 * S, "x")], "moon": []}}, {}),
+        ({"log": {"eu": [(90 * S, "x")]}}, {"log": {"us": "soon"}}),
+    ]
+    for batch, marks in wrong:
+        with pytest.raises(InputError):
+            run.feed(batch, marks)
+        assert (run.answer("counts"), run.late(), run.mark("counts")) == before
+    run.feed({"log": {"eu": [(6 * S, "x")]}})
+    assert run.late()["log"]["eu"] == (0, 0)  # no refused row has moved the mark
 
 
 def test_answers_do_not_drop_rows_silently() -> None:

@@ -33,7 +33,10 @@ class Requests:
     clients: int = 2_000
 
 
-def requests(site: str, rows: int, schema: Schema, seed: int, shape: Requests = Requests()) -> list[tuple[Any, ...]]:  # noqa: B008 - frozen
+USUAL = Requests()
+
+
+def requests(site: str, rows: int, schema: Schema, seed: int, shape: Requests = USUAL) -> list[tuple[Any, ...]]:
     """The requests that one site logs, in the order of arrival, with the columns that the stream declares."""
     unknown = [name for name in schema.names if name not in _COLUMNS]
     if unknown:

@@ -73,7 +73,7 @@ class Run:
 
     def feed(self, batch: Batch, marks: Mapping[str, Mapping[str, Time]] | None = None) -> dict[str, list[Delta]]:
         """Take one batch (and marks set by hand), and give the deltas of every result in order."""
-        _require_rows(batch)
+        self._check(batch, marks or {})
         arrived = {
             stream: [
                 (origin, delta) for origin, rows in by_origin.items() for delta in self._arrive(stream, origin, rows)
@@ -82,8 +82,6 @@ class Run:
         }
         for stream, by_origin in (marks or {}).items():
             for origin, mark in by_origin.items():
-                if not is_time(mark):
-                    raise DataError(f"{mark!r:.60} is no mark.", hint="give microseconds since 1970, or FOREVER.")
                 state = self._origin(stream, origin)
                 state.mark = max(state.mark, mark)
         news: dict[Operator, list[Delta]] = {}
@@ -123,14 +121,29 @@ class Run:
         """Per stream and origin: how many rows came late, and how many of them were dropped."""
         return {s: {o: (at.late, at.dropped) for o, at in origins.items()} for s, origins in self._origins.items()}
 
-    def _all_origins(self) -> dict[str, list[str]]:
-        return {stream: list(origins) or [""] for stream, origins in self._origins.items()}
+    def _check(self, batch: Batch, marks: Mapping[str, Mapping[str, Time]]) -> None:
+        """Refuse a batch before any of it has been taken, so that a wrong one changes nothing."""
+        _require_rows(batch)
+        for stream, origin in ((s, o) for given in (batch, marks) for s, origins in given.items() for o in origins):
+            self._require_origin(stream, origin)
+        for stream, by_origin in batch.items():
+            source = self.graph.sources()[stream]
+            for given in (row for rows in by_origin.values() for row in rows):
+                check_row(source, *(given if isinstance(given, Weighted) else (given, 1)))
+        for mark in (mark for by_origin in marks.values() for mark in by_origin.values()):
+            if not is_time(mark):
+                raise DataError(f"{mark!r:.60} is no mark.", hint="give microseconds since 1970, or FOREVER.")
 
-    def _origin(self, stream: str, origin: str) -> _Origin:
+    def _require_origin(self, stream: str, origin: str) -> None:
         if stream not in self._origins:
             raise unknown("stream", stream, self._origins)
         if origin not in self._origins[stream] and self._declared.get(stream):
             raise unknown(f"origin of stream {stream!r}", origin, self._origins[stream])
+
+    def _all_origins(self) -> dict[str, list[str]]:
+        return {stream: list(origins) or [""] for stream, origins in self._origins.items()}
+
+    def _origin(self, stream: str, origin: str) -> _Origin:
         known = self._origins[stream]
         if origin not in known:
             # What was promised without it stands: its rows below the stream's mark are late.
@@ -146,7 +159,6 @@ class Run:
         found = []
         for given in rows:
             values, weight = given if isinstance(given, Weighted) else (given, 1)
-            check_row(source, values, weight)
             values = canonical(values, source.schema)
             moment = values[time] if time is not None else None
             if moment is not None and moment < state.mark:

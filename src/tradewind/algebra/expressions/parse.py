@@ -66,9 +66,10 @@ def _parse_expression(text: str, where: str | None) -> exp.Expr:
     except ForbiddenError:
         raise
     except ExpressionError as error:
-        if not isinstance(parse_sql(text, where), exp.Query | exp.Command | exp.DDL | exp.DML | exp.Set | exp.Use):
+        statement = parse_sql(text, where)
+        if not isinstance(statement, exp.Query | exp.Command | exp.DDL | exp.DML | exp.Set | exp.Use):
             raise error from None
-        return parse_sql(text, where)
+        return statement
 
 
 def _parsed(text: str, where: str | None, parse: Callable[[str], Sequence[exp.Expr | None]]) -> exp.Expr:

@@ -15,7 +15,7 @@ from tradewind.frontends.deployment.network import check_deliveries, check_netwo
 from tradewind.frontends.deployment.questions import Questions
 from tradewind.frontends.deployment.report import Report
 from tradewind.frontends.deployment.shape import Shape, fitting
-from tradewind.frontends.deployment.yaml import MAX_BYTES, Complaint, Document, read_yaml, too_large
+from tradewind.frontends.deployment.yaml import MAX_BYTES, TOO_LARGE, Complaint, Document, read_yaml
 from tradewind.frontends.flow.findings import Finding, finding, likely, shown
 from tradewind.frontends.flow.kinds import BOXES
 from tradewind.frontends.flow.read import FlowReader, Scope
@@ -44,7 +44,7 @@ def load_bytes(data: bytes, name: str = "deployment") -> Deployment:
     """As `load`, from the bytes of a file: UTF-8, with or without a mark of byte order."""
     complaint = None
     if len(data) > MAX_BYTES:
-        complaint = Complaint(1, 1, too_large(len(data)), "split it into several deployments.")
+        complaint = Complaint(1, 1, TOO_LARGE, "split it into several deployments.")
     else:
         try:
             return load(data.decode("utf-8-sig"), name)

@@ -88,7 +88,7 @@ def read_yaml(text: str) -> Document:
     """The data of a text, and all that is wrong with it; after an error of syntax there is no data."""
     document = Document()
     if len(text) > MAX_BYTES:
-        document.complaints.append(Complaint(1, 1, too_large(len(text)), "split it into several deployments."))
+        document.complaints.append(Complaint(1, 1, TOO_LARGE, "split it into several deployments."))
         return document
     found = _CONTROL.search(text)
     if found:
@@ -111,9 +111,8 @@ def read_yaml(text: str) -> Document:
     return document
 
 
-def too_large(size: int) -> str:
-    """Says that a text of that many bytes is beyond the bound."""
-    return f"the file is larger than {MAX_BYTES // 1_000_000} MB ({size / 1_000_000:.1f} MB)."
+TOO_LARGE = f"the file is larger than {MAX_BYTES // 1_000_000} MB."
+"""How much larger is not known: no more than that is read."""
 
 
 def _position(text: str, offset: int) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from tradewind.algebra.expressions.typing import parse_condition, parse_expressi
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.tables import Table
-from tradewind.errors import InputError, unknown
+from tradewind.errors import InputError, InternalError, unknown
 from tradewind.frontends.catalog import Catalog
 from tradewind.frontends.flow.fields import Names, Strict
 from tradewind.frontends.flow.findings import Misplaced
@@ -96,12 +96,14 @@ class Box(Strict):
 
     def build(self, given: Given) -> Built:
         """The operator that the box stands for."""
-        raise NotImplementedError
+        raise InternalError(
+            f"{type(self).__name__} is not built as a box: the reader puts a superbox's flow in its place."
+        )
 
     @classmethod
     def written(cls, node: Any, named: Named) -> dict[str, Any]:
         """The keys of a box that builds `node`; those that only repeat a default are left out."""
-        raise NotImplementedError
+        raise InternalError(f"{cls.__name__} is not written as a box: operators know no use of a superbox.")
 
 
 class OneIn(Box):
