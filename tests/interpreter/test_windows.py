@@ -1,8 +1,10 @@
 """What every kind of window holds."""
 
+from decimal import Decimal
+
 import pytest
 
-from tests.shorthand import SECOND, grouped, rows_of, run_of, session, sliding, stream, tumbling, tuples
+from tests.shorthand import SECOND, grouped, mapped, rows_of, run_of, session, sliding, stream, tumbling, tuples
 from tradewind.algebra.windows import TimeWindow, ValueWindow
 from tradewind.errors import GraphError
 
@@ -99,6 +101,23 @@ def test_slack_drops_what_too_many_rows_overtook() -> None:
 def test_value_windows_go_by_the_attribute() -> None:
     node = grouped(TICKS, window=ValueWindow("v", 10, 5), n="count(*)")
     assert rows_of(node, t=ticks(-1, 7)) == sorted([((-10, 0), 1), ((-5, 5), 1), ((0, 10), 1), ((5, 15), 1)], key=repr)
+
+
+def test_a_value_window_that_reaches_beyond_its_type_keeps_its_rows_and_has_no_bound_there() -> None:
+    numbers = stream("n", "v INT, m DECIMAL(3,1)", None)
+    least, most = -(2**31), 2**31 - 1
+    rows = [(least, Decimal("-99.9")), (0, Decimal("0.0")), (most, Decimal("99.9"))]
+    whole = grouped(numbers, window=ValueWindow("v", 100, 100), n="count(*)")
+    assert dict(rows_of(whole, n=rows)) == {
+        (None, -2147483600): 1, (0, 100): 1, (2147483600, None): 1,
+    }  # fmt: skip
+    halved = grouped(numbers, window=ValueWindow("v", 100, 50), n="count(*)")
+    assert sum(n for _, n in rows_of(halved, n=rows)) == 6  # two windows unlike in what is lost of them stay two
+    tenths = grouped(numbers, window=ValueWindow("m", 40, 40), n="count(*)")
+    assert [start for (start, _), _ in rows_of(tenths, n=rows)].count(None) == 1
+    # The bounds are values of the type: they can be hashed, compared and sent like any other.
+    hashed = mapped(whole, h="xxhash64(window)")
+    assert len(rows_of(hashed, n=rows)) == 3
 
 
 def test_silence_closes_a_value_window() -> None:

@@ -114,7 +114,7 @@ def _over_values(window: ValueWindow, group: Bag, schema: Schema) -> Iterator[Pa
         for start in value_starts(window, row.values[column], type_):
             found.setdefault(start, Bag())[row] += weight
     for start, rows in found.items():
-        bounds = (start, _plus(start, window.size, type_))
+        bounds = (_held(start, type_), _held(_plus(start, window.size), type_))
         if window.timeout is None:
             yield Pane(bounds, rows, FOREVER)
             continue
@@ -129,7 +129,7 @@ def value_starts(window: ValueWindow, value: Value, type_: DataType) -> Iterator
     highest = _floor(value, window.step)
     for number in range(highest, highest - math.ceil(window.size / window.step) - 1, -1):
         start = _times(number, window.step, type_)
-        if start is not None and start <= value < start + window.size:
+        if start <= value < _plus(start, window.size):
             yield start
 
 
@@ -142,11 +142,15 @@ def _floor(value: Value, step: float) -> int:
 def _times(number: int, step: float, type_: DataType) -> Value:
     if is_fraction(type_):
         return number * step + 0.0
-    return fixed(Decimal(number * step), type_) if type_.name == "DECIMAL" else number * step
+    return Decimal(number * step) if type_.name == "DECIMAL" else number * step
 
 
-def _plus(start: Value, size: float, type_: DataType) -> Value:
-    end = start + size
+def _plus(start: Value, size: float) -> Value:
+    return EXACT.add(start, Decimal(size)) if isinstance(start, Decimal) else start + size
+
+
+def _held(bound: Value, type_: DataType) -> Value:
+    """A window's bound as a value of the attribute; NULL where the type ends before the window does."""
     if is_integer(type_):
-        return whole(end, type_)
-    return fixed(end, type_) if type_.name == "DECIMAL" else end
+        return whole(bound, type_)
+    return fixed(bound, type_) if type_.name == "DECIMAL" else bound
