@@ -1,8 +1,8 @@
 """Runs a graph on plain rows: the answer now, its deltas in order, and what of it is final.
 
 Rows come from origins in batches. An origin's mark follows its rows by the stream's `late_by`, may be moved on by
-hand, and goes to FOREVER at the end. A row behind its origin's mark is late: it still counts, and corrects what was
-said before, unless it is more than `horizon` late: then it is dropped and counted.
+hand, and goes to FOREVER at the end. A row behind the mark that stood when its batch came is late: it still counts, and
+corrects what was said before, unless it is more than `horizon` late: then it is dropped and counted.
 """
 
 from __future__ import annotations
@@ -100,14 +100,18 @@ class Run:
         return _plain(self._nodes[self.graph[name]].bag)
 
     def final(self, name: str) -> Counter[Values]:
-        """The rows of a result that can be relied on: only late rows could still change them."""
-        state = self._nodes[self.graph[name]]
-        return _plain(Bag({row: w for row, w in state.bag.items() if is_final(row.due, state.mark)}))
+        """The rows of a result that can be relied on: they are never taken back, or only late rows could change them."""
+        return _plain(Bag({row: w for row, w in self._bag(name).items() if self._is_final(name, row)}))
 
     def tentative(self, name: str) -> Counter[Values]:
         """The rows of a result that rows still on their way may change."""
-        state = self._nodes[self.graph[name]]
-        return _plain(Bag({row: w for row, w in state.bag.items() if not is_final(row.due, state.mark)}))
+        return _plain(Bag({row: w for row, w in self._bag(name).items() if not self._is_final(name, row)}))
+
+    def _bag(self, name: str) -> Bag:
+        return self._nodes[self.graph[name]].bag
+
+    def _is_final(self, name: str, row: Row) -> bool:
+        return self.graph[name].append_only or is_final(row.due, self.mark(name))
 
     def mark(self, name: str) -> Time:
         """How far a result is settled."""
@@ -151,8 +155,9 @@ class Run:
         return known[origin]
 
     def _arrive(self, stream: str, origin: str, rows: Sequence[GivenRow]) -> list[Delta]:
-        """The rows of one origin in time, each seen against the mark that stood when it came."""
+        """The rows of one origin in time, all seen against the mark that stood when their batch came."""
         state = self._origin(stream, origin)
+        stood = state.mark
         source = self.graph.sources()[stream]
         due_of = clock(source.schema)
         time = source.schema.index(source.schema.time) if source.schema.time else None
@@ -161,9 +166,9 @@ class Run:
             values, weight = given if isinstance(given, Weighted) else (given, 1)
             values = canonical(values, source.schema)
             moment = values[time] if time is not None else None
-            if moment is not None and moment < state.mark:
+            if moment is not None and moment < stood:
                 state.late += 1
-                if self.horizon is not None and moment < state.mark - self.horizon:
+                if self.horizon is not None and moment < stood - self.horizon:
                     state.dropped += 1
                     continue
             found.append(Delta(Row(values, due_of(values)), weight))

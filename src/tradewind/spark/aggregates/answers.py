@@ -1,0 +1,53 @@
+"""Exact answers of all aggregates over rows that are all at hand, each with how many there are of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from tradewind.algebra.aggregates import AggregateCall
+from tradewind.algebra.operators.aggregation import Functions
+from tradewind.algebra.schema import Schema
+from tradewind.spark.aggregates.states import SPREADS, Rows, state_of
+from tradewind.spark.columns import WEIGHT, quoted
+from tradewind.spark.expressions import spark_sql
+from tradewind.spark.types import quote
+from tradewind.spark.weights import single_copies
+
+
+def answered(rows: DataFrame, groups: Sequence[str], functions: Functions, schema: Schema) -> DataFrame:
+    """One row for each group that holds rows: its columns, then the answers. `_weight` says how often a row is there.
+
+    What is approximate elsewhere is exact here: all rows are at hand, and an answer that is worked out twice must be the
+    same twice.
+    """
+    if any(call.user or call.function in SPREADS for _, call in functions):
+        rows = single_copies(rows)
+    shown = [f.expr(_answer(_exact(call), schema)).alias(name) for name, call in functions]
+    counted = rows.groupBy(*quoted(groups)).agg(f.expr(f"sum({WEIGHT})").alias("_rows"), *shown)
+    return counted.where("_rows > 0").drop("_rows")
+
+
+def _exact(call: AggregateCall) -> AggregateCall:
+    twin = call.definition.exact_twin if call.user is None else None
+    return replace(call, function=twin, parameters=call.parameters[:1]) if twin else call
+
+
+def _answer(call: AggregateCall, schema: Schema) -> str:
+    values = tuple(spark_sql(argument, schema) for argument in call.arguments)
+    if call.user is None and call.function in ("count_distinct", "percentile"):
+        return _over_values(call, values[0])
+    rows = Rows(values, WEIGHT, quote(schema.time) if schema.time else None)
+    state = state_of(call, call.state_type(schema).fields[0][1], rows, lean=False)
+    return state.finish(*(part.lift for part in state.parts))
+
+
+def _over_values(call: AggregateCall, value: str) -> str:
+    there = f"FILTER (WHERE {WEIGHT} > 0)"
+    if call.function == "count_distinct":
+        return f"count(DISTINCT {value}) {there}"
+    share = float(str(call.parameters[0]))
+    return f"percentile(CAST({value} AS DOUBLE), {share!r}D, {WEIGHT}) {there} + 0D"

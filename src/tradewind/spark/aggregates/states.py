@@ -1,0 +1,332 @@
+"""Every aggregate's three functions as Spark SQL over a few plain columns: lift (rows to a state), merge (states to a
+state), finish (a state to the answer).
+
+A state is *lean* where rows are only ever added: then a sum is just a sum. Otherwise it carries what is needed to take
+rows back. Partials that travel are never lean, so that whoever merges them need not know where they come from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tradewind.algebra.aggregates import AggregateCall, UserAggregate
+from tradewind.algebra.expressions.tree import LiteralValue
+from tradewind.algebra.schema import Schema
+from tradewind.algebra.types import BIGINT, DataType, decimal, is_fraction, is_integer
+from tradewind.spark.aggregates.multisets import MULTISETS
+from tradewind.spark.expressions import spark_sql
+from tradewind.spark.types import ddl
+
+FOREVER = 9223372036854775807
+"""Stands for a missing event time among times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What an aggregate is fed: SQL for the value (or values), for the row's weight (None: one each) and its time."""
+
+    values: tuple[str, ...]
+    weight: str | None
+    time: str | None
+
+    @property
+    def value(self) -> str:
+        """The only value, or a constant that is never NULL for counting rows."""
+        return self.values[0] if self.values else "true"
+
+    def times(self, number: str) -> str:
+        """A number as often as the row is there."""
+        return number if self.weight is None else f"({number}) * {self.weight}"
+
+    @property
+    def known(self) -> str:
+        """Whether there is a value."""
+        return " AND ".join(f"({value}) IS NOT NULL" for value in self.values) or "true"
+
+    def count(self, condition: str) -> str:
+        """How many rows satisfy a condition."""
+        if self.weight is None:
+            return f"count_if({condition})"
+        return f"coalesce(sum(if({condition}, {self.weight}, 0L)), 0L)"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One column of a state: its type, the SQL aggregate that lifts it from rows, and the one that merges it."""
+
+    type: str
+    lift: str
+    merge: Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """An aggregate's state: its columns, and the SQL of the answer from the columns' SQL."""
+
+    parts: tuple[Part, ...]
+    finish: Callable[..., str]
+
+
+def state_of(call: AggregateCall, value: DataType, rows: Rows, *, lean: bool) -> State:
+    """The state of a call over values of a type (for user-defined aggregates, of its state's type)."""
+    if call.user is not None:
+        return _user(call.user, rows)
+    return _BUILDERS[call.function](call.function, value, call.parameters, rows, lean)
+
+
+def _total(column: str) -> str:
+    return f"sum({column})"
+
+
+def _count(name: str, _: DataType, __: tuple[LiteralValue, ...], rows: Rows, ___: bool) -> State:
+    condition = rows.value if name == "count_if" else rows.known
+    return State((Part("BIGINT", rows.count(condition), _total),), lambda n: f"coalesce({n}, 0L)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """Columns that hold a total, and its SQL as an exact number or a double."""
+
+    parts: tuple[Part, ...]
+    exact: Callable[..., str]
+
+
+def _known_count(rows: Rows) -> Part:
+    return Part("BIGINT", rows.count(rows.known), _total)
+
+
+def _whole_sum(type_: DataType, rows: Rows) -> _Sum:
+    value = f"CAST({rows.value} AS BIGINT)"
+    if type_ != BIGINT:
+        # A sum of so many INTs that it leaves BIGINT would take 2^32 rows.
+        return _Sum((Part("BIGINT", f"sum({rows.times(value)})", _total),), lambda total: total)
+    # The halves of a BIGINT add up without leaving BIGINT, so the total is exact whatever order rows come in.
+    high, low = rows.times(f"shiftright({value}, 32)"), rows.times(f"({value} & 4294967295L)")
+    parts = (Part("BIGINT", f"sum({high})", _total), Part("BIGINT", f"sum({low})", _total))
+    return _Sum(parts, lambda a, b: f"(CAST({a} AS DECIMAL(20,0)) * 4294967296BD + CAST({b} AS DECIMAL(20,0)))")
+
+
+def _decimal_sum(type_: DataType, rows: Rows) -> _Sum:
+    precision, scale = type_.parameters
+    kept = decimal(min(38, precision + 10), scale)
+    value = rows.value if rows.weight is None else f"({rows.value}) * CAST({rows.weight} AS DECIMAL(10,0))"
+    lift = f"try_cast(try_sum({value}) AS {ddl(kept)})"
+    return _Sum((Part(ddl(kept), lift, lambda c: f"try_cast(try_sum({c}) AS {ddl(kept)})"),), lambda total: total)
+
+
+def _fraction_sum(rows: Rows, lean: bool) -> _Sum:
+    value = f"CAST({rows.value} AS DOUBLE)"
+    if lean:
+        return _Sum((Part("DOUBLE", f"sum({rows.times(value)})", _total),), lambda total: total)
+    finite = f"abs({value}) < double('Infinity')"
+    parts = [Part("DOUBLE", f"coalesce(sum({rows.times(f'if({finite}, {value}, 0D)')}), 0D)", _total)]
+    for odd in ("double('Infinity')", "double('-Infinity')", "double('NaN')"):
+        parts.append(Part("BIGINT", rows.count(f"{value} = {odd}"), _total))
+
+    def exact(total: str, up: str, down: str, nan: str) -> str:
+        odd = f"CASE WHEN {nan} > 0 OR ({up} > 0 AND {down} > 0) THEN double('NaN')"
+        return f"({odd} WHEN {up} > 0 THEN double('Infinity') WHEN {down} > 0 THEN double('-Infinity') ELSE {total} END)"
+
+    return _Sum(tuple(parts), exact)
+
+
+def _sum_of(type_: DataType, rows: Rows, lean: bool) -> _Sum:
+    if is_fraction(type_):
+        return _fraction_sum(rows, lean)
+    return _decimal_sum(type_, rows) if type_.name == "DECIMAL" else _whole_sum(type_, rows)
+
+
+def _sum(_: str, type_: DataType, __: tuple[LiteralValue, ...], rows: Rows, lean: bool) -> State:
+    total = _sum_of(type_, rows, lean)
+
+    def answer(*columns: str) -> str:
+        exact = total.exact(*columns)
+        return f"({exact} + 0D)" if is_fraction(type_) else f"try_cast({exact} AS BIGINT)" if is_integer(type_) else exact
+
+    if lean:
+        return State(total.parts, answer)
+    parts = (*total.parts, _known_count(rows))
+    return State(parts, lambda *columns: f"if({columns[-1]} <> 0L, {answer(*columns[:-1])}, NULL)")
+
+
+def _avg(_: str, type_: DataType, __: tuple[LiteralValue, ...], rows: Rows, lean: bool) -> State:
+    total = _sum_of(type_, rows, lean)
+
+    def answer(*columns: str) -> str:
+        exact, count = total.exact(*columns[:-1]), columns[-1]
+        if type_.name == "DECIMAL":
+            precision, scale = type_.parameters
+            wanted = DataType("DECIMAL", (min(38, precision + 4), min(38, scale + 4)))
+            return f"if({count} <> 0L, try_cast({exact} / CAST({count} AS DECIMAL(20,0)) AS {ddl(wanted)}), NULL)"
+        return f"if({count} <> 0L, CAST({exact} AS DOUBLE) / {count} + 0D, NULL)"
+
+    return State((*total.parts, _known_count(rows)), answer)
+
+
+_MOMENTS = "STRUCT<n: BIGINT, mean: DOUBLE, m2: DOUBLE>"
+_NO_MOMENTS = "named_struct('n', 0L, 'mean', 0D, 'm2', 0D)"
+
+
+def _merged_moments(a: str, b: str) -> str:
+    """Chan's formula: how far two means lie apart adds to the spread."""
+    count, apart = f"({a}.n + {b}.n)", f"({b}.mean - {a}.mean)"
+    mean = f"{a}.mean + {apart} * {b}.n / {count}"
+    spread = f"{a}.m2 + {b}.m2 + {apart} * {apart} * {a}.n * {b}.n / {count}"
+    both = f"named_struct('n', {count}, 'mean', {mean}, 'm2', {spread})"
+    return f"CASE WHEN {a}.n = 0 THEN {b} WHEN {b}.n = 0 THEN {a} ELSE {both} END"
+
+
+def _merge_moments(column: str) -> str:
+    return f"aggregate(collect_list({column}), {_NO_MOMENTS}, (a, b) -> {_merged_moments('a', 'b')})"
+
+
+def _moments(value: str, condition: str) -> Part:
+    chosen = f"FILTER (WHERE {condition})"
+    mean = f"coalesce(avg({value}) {chosen}, 0D)"
+    spread = f"coalesce(var_pop({value}) {chosen}, 0D) * count({value}) {chosen}"
+    return Part(
+        _MOMENTS, f"named_struct('n', count({value}) {chosen}, 'mean', {mean}, 'm2', {spread})", _merge_moments
+    )
+
+
+def _spread(name: str, _: DataType, __: tuple[LiteralValue, ...], rows: Rows, ___: bool) -> State:
+    """Count, mean and spread of the rows that came, and of those that were taken back: merging either is stable.
+
+    Weights other than one and minus one have been unfolded before.
+    """
+    value = f"CAST({rows.value} AS DOUBLE)"
+    finite = f"abs({value}) < double('Infinity')"
+    came = finite if rows.weight is None else f"{finite} AND {rows.weight} > 0"
+    gone = "false" if rows.weight is None else f"{finite} AND {rows.weight} < 0"
+    odd = Part("BIGINT", rows.count(f"({value}) IS NOT NULL AND NOT {finite}"), _total)
+    least, divisor = (2, "- 1") if name.endswith("samp") else (1, "")
+
+    def answer(plus: str, minus: str, strange: str) -> str:
+        count = f"({plus}.n - {minus}.n)"
+        # Taking back is merging with a negative count.
+        apart = f"({minus}.mean - {plus}.mean)"
+        spread = f"({plus}.m2 - {minus}.m2 - {apart} * {apart} * {plus}.n * {minus}.n / {count})"
+        variance = f"if({minus}.n = 0, {plus}.m2, {spread}) / ({count} {divisor})"
+        shown = f"if({variance} < 0D, NULL, {'sqrt' if name.startswith('stddev') else ''}({variance}))"
+        enough = f"{count} + {strange} < {least}"
+        return f"CASE WHEN {enough} THEN NULL WHEN {strange} > 0 THEN double('NaN') ELSE {shown} END"
+
+    return State((_moments(value, came), _moments(value, gone), odd), answer)
+
+
+def _extreme(name: str, type_: DataType, _: tuple[LiteralValue, ...], rows: Rows, __: bool) -> State:
+    chosen = "min" if name in ("min", "bool_and") else "max"
+    part = Part(ddl(type_), f"{chosen}({rows.value})", lambda column: f"{chosen}({column})")
+    return State((part,), lambda value: value)
+
+
+def _end(type_: DataType, rows: Rows, chosen: str) -> Part:
+    timed = f"named_struct('t', coalesce(unix_micros({rows.time}), {FOREVER}L), 'v', {rows.value})"
+    lift = f"{chosen}({timed}) FILTER (WHERE {rows.known})"
+    return Part(f"STRUCT<t: BIGINT, v: {ddl(type_)}>", lift, lambda column: f"{chosen}({column})")
+
+
+def _at_end(name: str, type_: DataType, _: tuple[LiteralValue, ...], rows: Rows, __: bool) -> State:
+    return State((_end(type_, rows, "min" if name == "first" else "max"),), lambda state: f"{state}.v")
+
+
+def _delta(_: str, type_: DataType, __: tuple[LiteralValue, ...], rows: Rows, ___: bool) -> State:
+    def answer(first: str, last: str) -> str:
+        if is_fraction(type_):
+            return f"CAST({last}.v - {first}.v + 0D AS {ddl(type_)})"
+        return f"try_cast(try_subtract({last}.v, {first}.v) AS {ddl(type_)})"
+
+    return State((_end(type_, rows, "min"), _end(type_, rows, "max")), answer)
+
+
+_HASHED_AS_THEY_ARE = ("INT", "BIGINT", "STRING", "BINARY")
+
+
+def _item(type_: DataType, rows: Rows) -> str:
+    """A value as the sketches of distinct counts take it."""
+    return rows.value if type_.name in _HASHED_AS_THEY_ARE else f"if({rows.known}, xxhash64({rows.value}), NULL)"
+
+
+def _hll(_: str, type_: DataType, parameters: tuple[LiteralValue, ...], rows: Rows, __: bool) -> State:
+    # One standard error is 1.024 over the root of the number of registers.
+    size = min(21, max(4, math.ceil(2 * math.log2(1.024 / float(parameters[0] or 1)) - 1e-9)))
+    part = Part("BINARY", f"hll_sketch_agg({_item(type_, rows)}, {size})", lambda c: f"hll_union_agg({c}, true)")
+    return State((part,), lambda sketch: f"coalesce(hll_sketch_estimate({sketch}), 0L)")
+
+
+def _theta(_: str, type_: DataType, __: tuple[LiteralValue, ...], rows: Rows, ___: bool) -> State:
+    part = Part("BINARY", f"theta_sketch_agg({_item(type_, rows)})", lambda column: f"theta_union_agg({column})")
+    return State((part,), lambda sketch: f"coalesce(theta_sketch_estimate({sketch}), 0L)")
+
+
+def _kll(_: str, __: DataType, parameters: tuple[LiteralValue, ...], rows: Rows, ___: bool) -> State:
+    share, size = parameters
+    value = f"CAST({rows.value} AS DOUBLE)"
+    # A sketch leaves NaNs out and cannot be asked when it is empty.
+    parts = (
+        Part("BINARY", f"kll_sketch_agg_double({value}, {size})", lambda column: f"kll_merge_agg_double({column})"),
+        Part("BIGINT", rows.count(f"{rows.known} AND NOT isnan({value})"), _total),
+        Part("BIGINT", rows.count(rows.known), _total),
+    )
+
+    def answer(sketch: str, numbers: str, all_values: str) -> str:
+        asked = f"kll_sketch_get_quantile_double({sketch}, {float(str(share))!r}D)"
+        return f"CASE WHEN {numbers} > 0 THEN {asked} + 0D WHEN {all_values} > 0 THEN double('NaN') END"
+
+    return State(parts, answer)
+
+
+def _multiset(name: str, type_: DataType, parameters: tuple[LiteralValue, ...], rows: Rows, _: bool) -> State:
+    multiset = MULTISETS[name]
+    one = f"named_struct('v', {rows.value}, 'w', {rows.weight or '1L'})"
+    part = Part(
+        f"ARRAY<STRUCT<v: {ddl(type_)}, w: BIGINT>>",
+        f"collect_list({one}) FILTER (WHERE {rows.known})",
+        lambda column: f"flatten(collect_list({column}))",
+    )
+    return State((part,), lambda values: multiset(values, type_, parameters))
+
+
+def _user(user: UserAggregate, rows: Rows) -> State:
+    states = Schema((("a", user.state), ("b", user.state)))
+    merged = spark_sql(user.merge, states)
+    wrapped = f"STRUCT<s: {ddl(user.state)}>"
+
+    def fold(states_: str) -> str:
+        # Wrapped, because a state may be NULL, which lists leave out.
+        pair = f"named_struct('s', if(x IS NULL, y.s, element_at(transform(array(x.s), a -> element_at(transform(array(y.s), b -> {merged}), 1)), 1)))"
+        return f"aggregate({states_}, CAST(NULL AS {wrapped}), (x, y) -> {pair})"
+
+    names = user.over.names
+    lifted = spark_sql(user.lift, user.over)
+    for name, value in reversed(list(zip(names, rows.values, strict=False))):
+        lifted = f"element_at(transform(array({value}), `{name}` -> {lifted}), 1)"
+    copies = f"array_repeat(named_struct('s', {lifted}), {f'CAST({rows.weight} AS INT)' if rows.weight else '1'})"
+    part = Part(
+        wrapped,
+        fold(f"flatten(collect_list({copies}) FILTER (WHERE {rows.known}))"),
+        lambda column: fold(f"collect_list({column})"),
+    )
+    finished = spark_sql(user.finish, Schema((("state", user.state),)))
+    return State((part,), lambda s: f"if({s} IS NULL, NULL, element_at(transform(array({s}.s), state -> {finished}), 1))")
+
+
+SPREADS = ("var_samp", "var_pop", "stddev_samp", "stddev_pop")
+"""Aggregates that want weights of one and minus one."""
+
+_Builder = Callable[[str, DataType, tuple[LiteralValue, ...], Rows, bool], State]
+_BUILDERS: dict[str, _Builder] = {
+    **dict.fromkeys(("count", "count_if"), _count),
+    "sum": _sum,
+    "avg": _avg,
+    **dict.fromkeys(SPREADS, _spread),
+    **dict.fromkeys(("min", "max", "bool_and", "bool_or"), _extreme),
+    **dict.fromkeys(("first", "last"), _at_end),
+    "delta": _delta,
+    "approx_count_distinct": _hll,
+    "theta_count_distinct": _theta,
+    "approx_percentile": _kll,
+    **dict.fromkeys(("count_distinct", "percentile", "top_k", "approx_top_k"), _multiset),
+}

@@ -1,0 +1,122 @@
+"""Windows with their members: which of them are new or gone, and the table that lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tradewind.spark.buckets.arrays import FOREVER, Array, Flags, Ints
+from tradewind.spark.buckets.operator import COUNT, DUE, PANE, PANE_DUE, PANE_WINDOW, SIGN, WEIGHT
+from tradewind.spark.buckets.store import Merged
+
+_Hashes = npt.NDArray[np.uint64]
+_SALTS = (0x9E3779B97F4A7C15, 0xD1B54A32D192ED03)
+
+
+class Panes(NamedTuple):
+    """Stretches of a list of members: pane i holds the `length[i]` members from `first[i]` on."""
+
+    member: Ints
+    """Numbers of merged rows, those of one pane in order."""
+    count: Ints | None
+    """How often each is there; None for once each, and the same row may follow itself."""
+    first: Ints
+    length: Ints
+    place: Ints
+    """What tells panes with equal members apart."""
+
+    def only(self, chosen: Flags) -> Panes:
+        """Some of the panes."""
+        return self._replace(first=self.first[chosen], length=self.length[chosen], place=self.place[chosen])
+
+
+def differing(old: Panes, new: Panes) -> tuple[Flags, Flags]:
+    """Which of the old panes are not among the new ones, and the other way round; of equal ones, as many as differ."""
+    many = len(old.first)
+    if not many or not len(new.first):
+        return np.ones(many, dtype=np.bool_), np.ones(len(new.first), dtype=np.bool_)
+    one, two = (np.concatenate([_print(old, salt), _print(new, salt)]) for salt in _SALTS)
+    order = np.lexsort((two, one))
+    starts = np.ones(len(order), dtype=np.bool_)
+    starts[1:] = (one[order][1:] != one[order][:-1]) | (two[order][1:] != two[order][:-1])
+    class_ = np.cumsum(starts) - 1
+    is_old = order < many
+    olds = np.bincount(class_, is_old).astype(np.int64)
+    news = np.bincount(class_).astype(np.int64) - olds
+    # lexsort keeps equal ones as they stand, so the old ones of a class come first.
+    nth = np.arange(len(order)) - np.flatnonzero(starts)[class_]
+    nth -= np.where(is_old, 0, olds[class_])
+    kept = np.empty(len(order), dtype=np.bool_)
+    kept[order] = nth >= np.minimum(olds, news)[class_]
+    return kept[:many], kept[many:]
+
+
+def _print(panes: Panes, salt: int) -> _Hashes:
+    """A number that only panes of equal members and place share: a sum of random numbers, one for each member."""
+    each = _mixed(panes.member, salt)
+    if panes.count is not None:
+        each *= panes.count.astype(np.uint64)
+    sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(each, dtype=np.uint64)])
+    total = sums[panes.first + panes.length] - sums[panes.first]
+    return total + _mixed(panes.place, salt ^ 0x5851F42D4C957F2D)
+
+
+def _mixed(numbers: Ints, salt: int) -> _Hashes:
+    """The finish of SplitMix64, which makes any numbers look random."""
+    found = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(salt)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        found ^= found >> np.uint64(shift)
+        found *= np.uint64(factor)
+    return found ^ (found >> np.uint64(31))
+
+
+def listed(merged: Merged, sides: Sequence[Panes], windows: Array, due: Ints) -> Array:
+    """The panes of both sides, those that are taken back and those that appear, as a table of their members.
+
+    `windows` and `due` are for all of them, one side after the other.
+    """
+    parts = [_members(panes) for panes in sides]
+    before = (0, len(sides[0].first))
+    pane = np.concatenate([part[0] + start for part, start in zip(parts, before, strict=True)])
+    member = np.concatenate([part[1] for part in parts])
+    sign = np.ones(len(pane), dtype=np.int64)
+    sign[: len(parts[0][0])] = -1
+    spread = pa.array(pane)
+    rows = merged.table.take(pa.array(merged.rows[member]))
+    columns = {name: rows.column(name) for name in rows.column_names if name not in (DUE, WEIGHT)}
+    return pa.table(
+        {
+            PANE: spread,
+            SIGN: sign,
+            COUNT: np.concatenate([part[2] for part in parts]),
+            PANE_WINDOW: windows.take(spread),
+            PANE_DUE: moments(due).take(spread),
+        }
+        | columns
+    )
+
+
+def _members(panes: Panes) -> tuple[Ints, Ints, Ints]:
+    """The number of the pane, the row, and how often it is there, for each member of each pane."""
+    pane = np.repeat(np.arange(len(panes.first)), panes.length)
+    skipped = panes.first - (np.cumsum(panes.length) - panes.length)
+    place = np.arange(len(pane)) + skipped[pane]
+    member = panes.member[place]
+    if panes.count is not None:
+        return pane, member, panes.count[place]
+    new = np.ones(len(pane), dtype=np.bool_)
+    new[1:] = (pane[1:] != pane[:-1]) | (member[1:] != member[:-1])
+    if new.all():
+        return pane, member, np.ones(len(pane), dtype=np.int64)
+    starts = np.flatnonzero(new)
+    return pane[starts], member[starts], np.diff(np.append(starts, len(pane)))
+
+
+def moments(due: Ints) -> Array:
+    """Settle times as a column: FOREVER is NULL."""
+    endless = due == FOREVER
+    return pa.array(due, mask=endless if endless.any() else None)

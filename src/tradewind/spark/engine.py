@@ -1,0 +1,189 @@
+"""A graph at work on Spark, batch by batch: marks are moved on, every operator gives its deltas, and a commit ends it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from tradewind.algebra.graph import Graph
+from tradewind.algebra.operators.aggregation import Aggregate
+from tradewind.algebra.operators.base import Operator
+from tradewind.algebra.operators.core import Join, Source, Top
+from tradewind.algebra.operators.stored import Read, Update
+from tradewind.spark.columns import ARRIVAL, DUE, WEIGHT, due_sql, quoted
+from tradewind.spark.memory import Memory
+from tradewind.spark.operators import advance
+from tradewind.spark.step import Clock, Step, together
+from tradewind.spark.types import quote
+
+NEVER = -math.inf
+ENDED = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """What came from one origin of a stream in a batch: its rows, and where its mark stands now.
+
+    `late` says whether a row may lie behind the mark that stood before.
+    """
+
+    rows: DataFrame | None
+    mark: float
+    late: bool = True
+
+
+Deltas = Mapping[str, DataFrame | None]
+
+
+@dataclass(slots=True)
+class Engine:
+    """One run of a graph. Batches are numbered; one that is committed is never done again."""
+
+    spark: SparkSession
+    graph: Graph
+    memory: Memory
+    origins: Mapping[str, tuple[str, ...]]
+    horizon: int | None = None
+    buckets: int = 2
+    _order: tuple[Operator, ...] = field(init=False)
+    _names: dict[Operator, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._order = _in_order(self.graph)
+        # By place, not by content: a changed parameter finds the state that is there.
+        self._names = {node: f"{node.kind}-{number}" for number, node in enumerate(self._order)}
+
+    @staticmethod
+    def at(spark: SparkSession, graph: Graph, folder: Path, origins: Mapping[str, Iterable[str]], **more: Any) -> Engine:
+        """An engine that goes on from what a folder holds."""
+        return Engine(spark, graph, Memory(spark, folder), {s: tuple(o) for s, o in origins.items()}, **more)
+
+    @property
+    def marks(self) -> dict[str, dict[str, float]]:
+        """Where every origin stood at the last commit."""
+        known = self.memory.committed.notes.get("marks", {})
+        return {s: {o: known.get(s, {}).get(o, NEVER) for o in origins} for s, origins in self.origins.items()}
+
+    def advance(
+        self,
+        batch: int,
+        arrived: Mapping[str, Mapping[str, Arrived]],
+        deliver: Callable[[Deltas, Step], Mapping[str, Any]],
+    ) -> None:
+        """Do one batch: all operators, then the delivery, then the commit, which keeps what the delivery returns."""
+        if batch <= self.memory.committed.batch:
+            return
+        before = self.marks
+        now = {s: {o: max(mark, _mark(arrived, s, o)) for o, mark in known.items()} for s, known in before.items()}
+        step = self._step(batch, before, now, arrived)
+        try:
+            notes = deliver(self._deltas(step, arrived, before), step)
+            for node in self._order:
+                self.memory.forget(f"{self._names[node]}-", step.clocks[node].frozen)
+            self.memory.compact()
+            self.memory.commit({**self.memory.committed.notes, **notes, "marks": now})
+        finally:
+            step.release()
+
+    def close(self, deliver: Callable[[Deltas, Step], Mapping[str, Any]]) -> None:
+        """Say what holds if nothing more comes. Only the delivery is kept: should more come, the run goes on as if this
+        had not been asked.
+        """
+        before = self.marks
+        now = {stream: dict.fromkeys(known, ENDED) for stream, known in before.items()}
+        step = self._step(self.memory.committed.batch + 1, before, now, {})
+        try:
+            notes = deliver(self._deltas(step, {}, before), step)
+            self.memory.note({**self.memory.committed.notes, **notes})
+        finally:
+            step.release()
+
+    def _step(
+        self,
+        batch: int,
+        before: Mapping[str, Mapping[str, float]],
+        now: Mapping[str, Mapping[str, float]],
+        arrived: Mapping[str, Mapping[str, Arrived]],
+    ) -> Step:
+        self.memory.begin(batch)
+        late = {s for s, origins in arrived.items() if any(one.late and one.rows is not None for one in origins.values())}
+        horizon = math.inf if self.horizon is None else self.horizon
+        clocks: dict[Operator, Clock] = {}
+        for node in self._order:
+            if isinstance(node, Source):
+                wanted = node.origins or self.origins[node.stream]
+                old = min((before[node.stream][o] for o in wanted), default=NEVER)
+                new = min((now[node.stream][o] for o in wanted), default=NEVER)
+                clocks[node] = Clock(old, new, _less(old, horizon), _less(new, horizon), node.stream in late)
+            else:
+                seen = [clocks[n] for n in (*node.inputs, *_writers(node, self._order))]
+                lowest = [min(one[i] for one in seen) for i in range(4)]
+                clocks[node] = Clock(*lowest, any(one.late for one in seen))
+        return Step(self.spark, self.memory, dict(self._names), clocks, self.buckets)
+
+    def _deltas(
+        self, step: Step, arrived: Mapping[str, Mapping[str, Arrived]], before: Mapping[str, Mapping[str, float]]
+    ) -> Deltas:
+        readers = Counter(child for node in self._order for child in node.inputs)
+        readers.update(node for _, node in self.graph.results)
+        for node in self._order:
+            if isinstance(node, Source):
+                step.deltas[node] = self._source(node, arrived.get(node.stream, {}), before[node.stream])
+                continue
+            found = advance(node, step)
+            if found is not None and readers[node] > 1 and isinstance(node, Join | Top | Aggregate):
+                found = step.keep(found)
+            step.deltas[node] = found
+        return {name: step.deltas[node] for name, node in self.graph.results}
+
+    def _source(self, node: Source, arrived: Mapping[str, Arrived], before: Mapping[str, float]) -> DataFrame | None:
+        """The rows of all origins that a source reads, without those that come too late to count."""
+        frames = []
+        for origin in node.origins or self.origins[node.stream]:
+            rows = arrived[origin].rows if origin in arrived else None
+            if rows is None:
+                continue
+            weight = WEIGHT if WEIGHT in rows.columns else f"1L AS {WEIGHT}"
+            hidden = [ARRIVAL] if ARRIVAL in rows.columns else []
+            frame = rows.selectExpr(*quoted(node.schema.names), f"{due_sql(node.schema)} AS {DUE}", weight, *hidden)
+            bound = before[origin]
+            if self.horizon is not None and node.schema.time and math.isfinite(bound):
+                frame = frame.where(not_too_late_sql(node.schema.time, bound, self.horizon))
+            frames.append(frame)
+        return together(*frames)
+
+
+def not_too_late_sql(time: str, mark: float, horizon: int) -> str:
+    """Whether a row comes no more than the horizon behind a mark."""
+    return f"({quote(time)} IS NULL OR {quote(time)} >= timestamp_micros({max(int(mark) - horizon, -(2**63))}L))"
+
+
+def _mark(arrived: Mapping[str, Mapping[str, Arrived]], stream: str, origin: str) -> float:
+    found = arrived.get(stream, {}).get(origin)
+    return found.mark if found is not None else NEVER
+
+
+def _less(mark: float, horizon: float) -> float:
+    """A mark less the horizon; nothing is ever too late when the horizon is endless."""
+    return NEVER if horizon == math.inf else mark - horizon
+
+
+def _writers(node: Operator, nodes: Iterable[Operator]) -> tuple[Operator, ...]:
+    """The boxes whose updates a read box can see."""
+    if not isinstance(node, Read):
+        return ()
+    return tuple(n for n in nodes if isinstance(n, Update) and n.table.name == node.table.name)
+
+
+def _in_order(graph: Graph) -> tuple[Operator, ...]:
+    """All operators, inputs first, and the updates of a table before its reads."""
+    nodes = list(graph)
+    before = {node: (*node.inputs, *_writers(node, nodes)) for node in nodes}
+    return tuple(TopologicalSorter(before).static_order())

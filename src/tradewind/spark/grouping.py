@@ -1,0 +1,218 @@
+"""Aggregate, partial, merge and finish over groups that a row alone tells: states kept per group, answers exchanged."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from tradewind.algebra.aggregates import AggregateCall
+from tradewind.algebra.operators.aggregation import WINDOW, Aggregate, Finish, Functions, Merge, Partial
+from tradewind.algebra.schema import Schema
+from tradewind.algebra.types import DataType
+from tradewind.algebra.windows import TimeWindow, ValueWindow
+from tradewind.spark.aggregates.states import SPREADS, Rows, State, state_of
+from tradewind.spark.columns import DUE, UNTIL, WEIGHT, due_sql, quoted
+from tradewind.spark.expressions import spark_sql
+from tradewind.spark.step import Step, together
+from tradewind.spark.types import quote
+from tradewind.spark.weights import is_unit, single_copies
+from tradewind.spark.windows import in_windows
+
+_COUNT = "_rows"
+_NEW = "_new"
+_OLD = "_old"
+
+
+class Column(NamedTuple):
+    """An answer's column: its name and its aggregate's state."""
+
+    name: str
+    state: State
+
+    def parts(self, number: int) -> list[str]:
+        """The names of the state's columns."""
+        return [f"_s{number}_{i}" for i in range(len(self.state.parts))]
+
+
+def value_type(call: AggregateCall, schema: Schema) -> DataType:
+    """The type of the values a call aggregates; for user-defined ones, of the states."""
+    return call.state_type(schema).fields[0][1]
+
+
+def columns_of(functions: Functions, schema: Schema, weight: str | None, *, lean: bool) -> list[Column]:
+    """The states of an aggregate's functions over rows of a schema."""
+    found = []
+    for name, call in functions:
+        values = tuple(spark_sql(argument, schema) for argument in call.arguments)
+        rows = Rows(values, weight, quote(schema.time) if schema.time else None)
+        found.append(Column(name, state_of(call, value_type(call, schema), rows, lean=lean)))
+    return found
+
+
+def _detached(functions: Functions, schema: Schema) -> list[Column]:
+    """The states of functions whose rows are behind them: only merged and finished."""
+    found = []
+    for name, call in functions:
+        fields = schema.type_of(name).fields
+        found.append(Column(name, state_of(call, fields[0][1], Rows(("NULL",), None, "NULL"), lean=False)))
+    return found
+
+
+def _groups(node: Aggregate | Partial) -> list[str]:
+    return [*node.keys, *([WINDOW] if node.window is not None else [])]
+
+
+def _lifted(frame: DataFrame, groups: list[str], columns: list[Column], weight: str | None) -> DataFrame:
+    """The states of the new rows, per group."""
+    parts = [
+        f.expr(part.lift).alias(name)
+        for number, column in enumerate(columns)
+        for name, part in zip(column.parts(number), column.state.parts, strict=True)
+    ]
+    count = f.expr(f"sum({weight})" if weight else "count(1)").alias(_COUNT)
+    return frame.groupBy(*quoted(groups)).agg(count, *parts)
+
+
+def _all_parts(columns: list[Column]) -> list[str]:
+    return [part for number, column in enumerate(columns) for part in column.parts(number)]
+
+
+def _merged(frame: DataFrame, groups: list[str], columns: list[Column]) -> DataFrame:
+    """Old states and new ones made one; the old ones beside them under `_old`."""
+    held = [_COUNT, *_all_parts(columns)]
+    before = f"named_struct({', '.join(f'{name!r}, {name}' for name in held)})"
+    merges = [
+        f.expr(part.merge(name)).alias(name)
+        for number, column in enumerate(columns)
+        for name, part in zip(column.parts(number), column.state.parts, strict=True)
+    ]
+    return frame.groupBy(*quoted(groups)).agg(
+        f.expr(f"sum({_COUNT})").alias(_COUNT),
+        *merges,
+        f.expr(f"any_value({before}) FILTER (WHERE NOT {_NEW})").alias(_OLD),
+        f.expr(f"max({_NEW})").alias(_NEW),
+    )
+
+
+def _exchange(frame: DataFrame, groups: list[str], answers: list[tuple[str, str, str]], old: str, new: str) -> DataFrame:
+    """Rows with the answers before and after as deltas: what goes, what comes, and nothing where both are equal.
+
+    `answers` are (name, SQL before, SQL after); `old` and `new` say whether there is an answer at all.
+    """
+    before = f"named_struct({', '.join(f'{name!r}, {sql}' for name, sql, _ in answers)})" if answers else "struct(1)"
+    after = f"named_struct({', '.join(f'{name!r}, {sql}' for name, _, sql in answers)})" if answers else "struct(1)"
+    both = frame.selectExpr(*quoted(groups), f"{old} AS _had", f"{new} AS _has", f"{before} AS _b", f"{after} AS _a")
+    changed = both.where("(_had OR _has) AND NOT (_had AND _has AND _b <=> _a)")
+    gone = "if(_had, named_struct('w', -1L, 'r', _b), NULL)"
+    come = "if(_has, named_struct('w', 1L, 'r', _a), NULL)"
+    rows = changed.selectExpr(*quoted(groups), f"explode(filter(array({gone}, {come}), x -> x IS NOT NULL)) AS _x")
+    shown = [f"_x.r.{quote(name)} AS {quote(name)}" for name, _, _ in answers]
+    return rows.selectExpr(*quoted(groups), *shown, f"_x.w AS {WEIGHT}")
+
+
+def aggregate(node: Aggregate, step: Step) -> DataFrame | None:
+    """Windows over time, aligned windows over values, or none; functions whose states take what the input gives."""
+    news = step.deltas[node.input]
+    if news is None:
+        return None
+    news, weight = _weighed(node, news)
+    schema, groups = node.input.schema, _groups(node)
+    columns = columns_of(node.functions, schema, weight, lean=node.input.append_only)
+    if not isinstance(node.window, TimeWindow | ValueWindow | None):
+        raise TypeError(node.window)
+    lifted = _lifted(in_windows(news, node.window, schema), groups, columns, weight)
+    return _exchanged(node, step, lifted, groups, columns)
+
+
+def _weighed(node: Aggregate | Partial, news: DataFrame) -> tuple[DataFrame, str | None]:
+    """The rows, and the column that says how many each counts for, if they do not all count for one."""
+    if is_unit(node.input):
+        return news, None
+    unfold = any(call.user or call.function in SPREADS for _, call in node.functions)
+    return (single_copies(news) if unfold else news), WEIGHT
+
+
+def _exchanged(
+    node: Aggregate | Merge, step: Step, lifted: DataFrame, groups: list[str], columns: list[Column]
+) -> DataFrame | None:
+    """Merge new states into those remembered, remember the outcome, and give the answers that changed."""
+    kept = [*groups, _COUNT, *_all_parts(columns)]
+    remembered = step.read(node, "groups")
+    before = remembered.selectExpr(*quoted(kept), f"false AS {_NEW}") if remembered is not None else None
+    states = together(before, lifted.selectExpr(*quoted(kept), f"true AS {_NEW}"))
+    if states is None:
+        return None
+    merged = _merged(states, groups, columns)
+    written = step.rewrite(node, "groups", merged.selectExpr("*", f"{due_sql(node.schema)} AS {UNTIL}"))
+    if written is None:
+        return None
+    changed = written.where(_NEW)
+    answers = []
+    for number, column in enumerate(columns):
+        names = column.parts(number)
+        if isinstance(node, Merge):
+            answers.append((column.name, _packed([f"{_OLD}.{n}" for n in names]), _packed(names)))
+        else:
+            finish = column.state.finish
+            answers.append((column.name, finish(*(f"{_OLD}.{n}" for n in names)), finish(*names)))
+    had, has = f"coalesce({_OLD}.{_COUNT} > 0, false)", f"coalesce({_COUNT} > 0, false)"
+    found = _exchange(changed, groups, answers, had, has)
+    return found.selectExpr(*quoted(node.schema.names), f"{due_sql(node.schema)} AS {DUE}", WEIGHT)
+
+
+def _packed(parts: list[str]) -> str:
+    """A state as one column, as it travels."""
+    return f"named_struct({', '.join(f'{name!r}, {sql}' for name, sql in zip(_names(parts), parts, strict=True))})"
+
+
+def _names(parts: list[str]) -> list[str]:
+    return [f"p{i}" for i in range(len(parts))]
+
+
+def partial(node: Partial, step: Step) -> DataFrame | None:
+    """The states of the new rows alone, each in one column."""
+    news = step.deltas[node.input]
+    if news is None:
+        return None
+    news, weight = _weighed(node, news)
+    schema, groups = node.input.schema, _groups(node)
+    columns = columns_of(node.functions, schema, weight, lean=False)
+    if not isinstance(node.window, TimeWindow | ValueWindow | None):
+        raise TypeError(node.window)
+    lifted = _lifted(in_windows(news, node.window, schema), groups, columns, weight)
+    states = [f"{_packed(c.parts(i))} AS {quote(c.name)}" for i, c in enumerate(columns)]
+    packed = lifted.selectExpr(*quoted(groups), *states)
+    return packed.selectExpr("*", f"{due_sql(node.schema)} AS {DUE}", f"1L AS {WEIGHT}")
+
+
+def merge(node: Merge, step: Step) -> DataFrame | None:
+    """One state per group, kept; taken back and given anew when it changes."""
+    news = step.deltas[node.input]
+    if news is None:
+        return None
+    columns = _detached(node.functions, node.input.schema)
+    unpacked = [
+        f"{quote(c.name)}.p{i} AS {name}" for n, c in enumerate(columns) for i, name in enumerate(c.parts(n))
+    ]
+    groups = list(node.keys)
+    states = news.selectExpr(*quoted(groups), f"{WEIGHT} AS {_COUNT}", *unpacked)
+    return _exchanged(node, step, states, groups, columns)
+
+
+def finish(node: Finish, step: Step) -> DataFrame | None:
+    """Each state turned into its answer."""
+    news = step.deltas[node.input]
+    if news is None:
+        return None
+    calls = {c.name: c for c in _detached(node.functions, node.input.schema)}
+    shown = []
+    for name in node.schema.names:
+        if name in calls:
+            state = calls[name].state
+            answer = state.finish(*(f"{quote(name)}.p{i}" for i in range(len(state.parts))))
+            shown.append(f"{answer} AS {quote(name)}")
+        else:
+            shown.append(quote(name))
+    return news.selectExpr(*shown, DUE, WEIGHT)
