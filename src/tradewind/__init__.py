@@ -14,7 +14,7 @@ from tradewind.frontends.grouping import aggregate
 from tradewind.frontends.superboxes import superbox
 
 if TYPE_CHECKING:
-    from tradewind.frontends.deployment.deployment import Deployment
+    from tradewind.runtime.deployment import Deployment
 
 __all__ = [
     "Delivery",
@@ -36,5 +36,5 @@ __all__ = [
 def deployment(path: str | PathLike[str]) -> Deployment:
     """The deployment that a YAML file declares; raises `DeploymentError` with everything that is wrong with it."""
     # Loaded on first use: pydantic and the SQL front end take half as long again to import as all the rest.
-    found: Deployment = importlib.import_module("tradewind.frontends.deployment.file").deployment(path)
+    found: Deployment = importlib.import_module("tradewind.runtime.deployment").deployment(path)
     return found

@@ -56,7 +56,17 @@ _FRACTIONS = (
     -(2.0**63) - 2048, 9.2e18, 9.3e12, -9.3e12, 1e19, 1e38, -1e38, 1e300, 1.7976931348623157e308, 5e-324, -5e-324, 1e-45, 2.24e-44, 3.4e38,
     math.nan, math.inf, -math.inf,
 )  # fmt: skip
-_TIMES = (0, 1, -1, 1_715_696_653_589_793, -62_135_596_800_000_000, 253_402_300_799_999_999, 2**63 - 1, -(2**63), -(2**63) + 10**6)
+_TIMES = (
+    0,
+    1,
+    -1,
+    1_715_696_653_589_793,
+    -62_135_596_800_000_000,
+    253_402_300_799_999_999,
+    2**63 - 1,
+    -(2**63),
+    -(2**63) + 10**6,
+)
 
 
 def value(type_: DataType, chance: random.Random) -> Any:
@@ -127,7 +137,9 @@ def _text(chance: random.Random) -> str:
     if draw < 0.9:
         alphabet = chance.choice(_ALPHABETS)
         return "".join(chance.choice(alphabet) for _ in range(chance.randrange(12)))
-    return "".join(chr(chance.choice((chance.randrange(32, 0x600), chance.randrange(0x1E00, 0x2FFF)))) for _ in range(4))
+    return "".join(
+        chr(chance.choice((chance.randrange(32, 0x600), chance.randrange(0x1E00, 0x2FFF)))) for _ in range(4)
+    )
 
 
 def literal(type_: DataType, chance: random.Random) -> Expression:
@@ -138,17 +150,26 @@ def literal(type_: DataType, chance: random.Random) -> Expression:
     if type_.name == "STRUCT":
         parts = tuple(part for name, inner in type_.fields for part in (Literal(name, STRING), literal(inner, chance)))
         return Call("named_struct", parts)
+    if type_ == DATE:
+        return Literal(chance.choice((None, 0, -1, 20_454, -719_162, 2_932_896)), DATE)
     return Literal(value(type_, chance), type_)
 
 
 _OPERATORS = ("+", "-", "*", "/")
 
 
+def _unlike(name: str, types: tuple[DataType, ...]) -> bool:
+    """Calls on which the interpreter and Spark cannot agree."""
+    return (name == "div" and types == (NULL, NULL)) or (name == "/" and decimal(38, 38) in types)
+
+
 def _signatures() -> dict[str, list[tuple[DataType, ...]]]:
     few = (*TYPES, NULL)
     found: dict[str, list[tuple[DataType, ...]]] = {}
     for name, function in FUNCTIONS.items():
-        fitting = [t for n in (1, 2) for t in itertools.product(few, repeat=n) if function.rule(t)]
+        fitting = [
+            t for n in (1, 2) for t in itertools.product(few, repeat=n) if function.rule(t) and not _unlike(name, t)
+        ]
         three = [t for t in itertools.product(few, repeat=3) if name not in _OPERATORS and function.rule(t)]
         found[name] = fitting + (random.Random(1).sample(three, min(len(three), max(40, len(fitting)))))
     return found
@@ -167,6 +188,8 @@ for _name, _fitting in SIGNATURES.items():
 def call(name: str, types: tuple[DataType, ...], chance: random.Random, depth: int) -> Expression:
     """A call of a function with arguments of these types."""
     arguments = [expression(type_, chance, depth) for type_ in types]
+    if name == "negative" and isinstance(arguments[0], Literal) and types[0].name == "DECIMAL":
+        arguments[0] = Column(next(name for name, held in SCHEMA.columns if held == types[0]))
     if name == "date_trunc":
         arguments[0] = Literal(chance.choice(TRUNC_UNITS), STRING)
     if name == "round" and len(arguments) > 1:
@@ -184,7 +207,10 @@ def expression(type_: DataType, chance: random.Random, depth: int = 2) -> Expres
     if depth == 0 or draw < 0.25 or type_ == NULL:
         return _leaf(type_, chance)
     if draw < 0.35:
-        return Case(((expression(BOOLEAN, chance, depth - 1), expression(type_, chance, depth - 1)),), expression(type_, chance, depth - 1))
+        return Case(
+            ((expression(BOOLEAN, chance, depth - 1), expression(type_, chance, depth - 1)),),
+            expression(type_, chance, depth - 1),
+        )
     if draw < 0.55:
         sources = [source for source in TYPES if convertible(source, type_)]
         return Cast(expression(chance.choice(sources), chance, depth - 1), type_)
@@ -205,7 +231,9 @@ def expression(type_: DataType, chance: random.Random, depth: int = 2) -> Expres
 def _leaf(type_: DataType, chance: random.Random) -> Expression:
     columns = [name for name, held in SCHEMA.columns if held == type_]
     if type_ in (INT, DOUBLE) and chance.random() < 0.1:
-        return Field(Column(chance.choice([name for name, held in SCHEMA.columns if held == PAIR])), "a" if type_ == INT else "b")
+        return Field(
+            Column(chance.choice([name for name, held in SCHEMA.columns if held == PAIR])), "a" if type_ == INT else "b"
+        )
     if columns and chance.random() < 0.75:
         return Column(chance.choice(columns))
     return literal(type_, chance)
@@ -218,10 +246,19 @@ def top(chance: random.Random, depth: int = 2) -> Expression:
         if kind in SIGNATURES:
             found = call(kind, chance.choice(SIGNATURES[kind]), chance, depth)
         elif kind == "named_struct":
-            found = Call("named_struct", tuple(p for n in "xy" for p in (Literal(n, STRING), expression(chance.choice(TYPES), chance, depth))))
+            found = Call(
+                "named_struct",
+                tuple(p for n in "xy" for p in (Literal(n, STRING), expression(chance.choice(TYPES), chance, depth))),
+            )
         elif kind == "cast":
             source = chance.choice(TYPES)
-            target = chance.choice([t for t in (*TYPES, array(TIMESTAMP), struct_of(p=STRING, q=decimal(38, 5)), array(decimal(38, 2))) if convertible(source, t)])
+            target = chance.choice(
+                [
+                    t
+                    for t in (*TYPES, array(TIMESTAMP), struct_of(p=STRING, q=decimal(38, 5)), array(decimal(38, 2)))
+                    if convertible(source, t)
+                ]
+            )
             found = Cast(expression(source, chance, depth), target)
         else:
             found = expression(chance.choice(TYPES), chance, depth)

@@ -49,8 +49,10 @@ class SparkRun:
         self._advance(self.engine.close)
 
     def answer(self, name):
-        return +self.answers[name] if all(w > 0 for w in self.answers[name].values()) else Counter(
-            {row: w for row, w in self.answers[name].items() if w}
+        return (
+            +self.answers[name]
+            if all(w > 0 for w in self.answers[name].values())
+            else Counter({row: w for row, w in self.answers[name].items() if w})
         )
 
     def _arrived(self, source, rows, before, set_by_hand, number):
@@ -70,7 +72,9 @@ class SparkRun:
                 "_place", [list(range(len(given)))]
             )
         )
-        return Arrived(frame.selectExpr("*", f"struct({number} AS o, _place AS p) AS {ARRIVAL}").drop("_place"), mark, late)
+        return Arrived(
+            frame.selectExpr("*", f"struct({number} AS o, _place AS p) AS {ARRIVAL}").drop("_place"), mark, late
+        )
 
     def _advance(self, go):
         found = {}

@@ -11,11 +11,15 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.times import parse_timestamp
+from tradewind.apps.folder import lay_out, write_as_they_are
+from tradewind.apps.rehome import at_one_site
 from tradewind.errors import InputError
+from tradewind.frontends.deployment.deployment import Deployment
 
 START = parse_timestamp("2026-01-01T12:00:00Z")
 _SECOND = 1_000_000
@@ -75,3 +79,23 @@ def _domains(draw: random.Random, shape: Requests) -> Callable[[], int]:
         other = draw.randrange(len(order))
         order[place], order[other] = order[other], order[place]
     return lambda: draw.choices(order, cum_weights=totals)[0]
+
+
+def prepare(folder: Path, seed: int, rows: int) -> Deployment:
+    """Lay the deployment and a log of so many requests per site out in a folder; all of it is read at headquarters."""
+    found = lay_out("cdn.yaml", folder)
+    stream = found.streams["requests"]
+    for site in stream.origins:
+        logged = requests(site, rows, stream.source.schema, seed)
+        write_as_they_are(found, "requests", site, logged, parts=10)
+    return at_one_site(found, "hq")
+
+
+PLAIN_TOP_DOMAINS = """
+    SELECT minute, domain, hits FROM (
+        SELECT *, row_number() OVER (PARTITION BY minute ORDER BY hits DESC, domain) AS place FROM (
+            SELECT date_trunc('minute', ts) AS minute, domain, count(*) AS hits
+            FROM requests WHERE status < 500 GROUP BY 1, 2))
+    WHERE place <= 10
+"""
+"""The file's first question as someone would ask it of a table in Spark SQL."""

@@ -10,7 +10,10 @@ import typer
 
 from tradewind.cli.check import check
 from tradewind.cli.demo import demo
+from tradewind.cli.doctor import doctor
 from tradewind.cli.explain import explain
+from tradewind.cli.results import results
+from tradewind.cli.run import run
 from tradewind.errors import DeploymentError, InputError, TradewindError
 
 FAILED, BAD_INPUT = 1, 2
@@ -25,7 +28,10 @@ app = typer.Typer(
 )
 app.command()(check)
 app.command()(explain)
+app.command()(run)
+app.command()(results)
 app.command()(demo)
+app.command()(doctor)
 
 
 def _show_version(wanted: bool) -> None:

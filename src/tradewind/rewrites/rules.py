@@ -63,3 +63,14 @@ RULES: tuple[Rule, ...] = (
     share_contained,
 )
 """Every rule that may be applied without knowing sites and rates. (Those that may not are in `alternatives`.)"""
+
+_FOR_MANY_PLACES = (
+    expand_origins,
+    push_row_local_through_union,
+    push_groups_through_disjoint_union,
+    split_aggregate,
+    push_top_through_union,
+    share_contained,
+)
+AT_ONE_SITE: tuple[Rule, ...] = tuple(rule for rule in RULES if rule not in _FOR_MANY_PLACES)
+"""The rules that pay where everything is in one place: nothing is split to send less."""

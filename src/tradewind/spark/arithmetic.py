@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tradewind.algebra.expressions.tree import Literal
 from tradewind.algebra.types import BIGINT, DOUBLE, INTERVAL, TIMESTAMP, DataType, is_integer
+from tradewind.spark.casts import cast_sql
 from tradewind.spark.literals import literal_sql
 from tradewind.spark.number_text import rounded_sql
 from tradewind.spark.spans import exact_span
@@ -36,11 +37,17 @@ def _operator(symbol: str, guarded: str) -> Printer:
             return infix(arguments[0], symbol, arguments[1])
         # Times come first, and intervals before numbers.
         first, second = sorted(arguments, key=_rank) if symbol != "-" else arguments
-        if result == TIMESTAMP and second.constant is not None:
-            return f"timestamp_micros({guarded}(unix_micros({first}), {second.constant.value}L))"
+        if result == TIMESTAMP:
+            return f"timestamp_micros({guarded}(unix_micros({first}), {_micros(second)}))"
         return call(guarded, first, second)
 
     return printed
+
+
+def _micros(interval: Term) -> str:
+    """An interval's microseconds. Spark has no function for them, and cannot subtract the least interval."""
+    known = interval.constant
+    return f"{known.value}L" if known else f"unix_micros(timestamp_micros(0L) + {interval})"
 
 
 def _rank(term: Term) -> int:
@@ -86,10 +93,10 @@ def _checked_quotient(left: str, right: str) -> str:
 
 
 def _toward(function: str) -> Printer:
-    def printed(arguments: Sequence[Term], _: DataType) -> str:
+    def printed(arguments: Sequence[Term], result: DataType) -> str:
         (value,) = arguments
-        if is_integer(value.type):
-            return f"CAST({value} AS BIGINT)"
+        if is_integer(value.type) or value.type.parameters[1:] == (0,):
+            return cast_sql(value, result)
         if value.type != DOUBLE:
             return call(function, value)
         return bound(value, lambda v: f"if({v} >= {_LEAST} AND {v} < {_END}, {function}({v}), NULL)")

@@ -26,6 +26,7 @@ from tradewind.spark.buckets.operator import BucketOperator, Moment, State
 from tradewind.spark.columns import ARRIVAL, DUE, WEIGHT, due_sql, least, quoted
 from tradewind.spark.step import Step
 from tradewind.spark.types import ddl, quote, schema_ddl
+from tradewind.spark.windows import IN_WINDOW
 
 _INPUT = "_input"
 Batches = Iterator[pa.RecordBatch]
@@ -42,18 +43,20 @@ def paned(node: Aggregate, step: Step) -> DataFrame | None:
     """Windows over neighbours: buckets say which rows a window holds, Spark aggregates each window."""
     schema = node.input.schema
     window = ddl(node.schema.type_of(WINDOW))
-    panes = f"_pane BIGINT, _sign BIGINT, {WEIGHT} BIGINT, _window {window}, _pane_due BIGINT"
+    panes = f"_pane BIGINT, _sign BIGINT, {WEIGHT} BIGINT, {IN_WINDOW} {window}, _pane_due BIGINT"
     shape = StructType.fromDDL(f"{panes}, {schema_ddl(schema)}")
     rows = _through_buckets(node, step, shape, step.buckets if node.keys else 1)
     if rows is None:
         return None
-    groups = ["_bucket", "_pane", "_sign", "_window", "_pane_due", *node.keys]
-    answers = answered(rows, groups, node.functions, schema).withColumnRenamed("_window", WINDOW)
+    groups = ["_bucket", "_pane", "_sign", IN_WINDOW, "_pane_due", *node.keys]
+    answers = answered(rows, groups, node.functions, schema).withColumnRenamed(IN_WINDOW, WINDOW)
     due = least(["_pane_due", due_sql(node.schema)])
     return answers.selectExpr(*quoted(node.schema.names), f"{due} AS {DUE}", f"_sign AS {WEIGHT}")
 
 
-def _through_buckets(node: Aggregate | Order | Resample, step: Step, shape: StructType, buckets: int) -> DataFrame | None:
+def _through_buckets(
+    node: Aggregate | Order | Resample, step: Step, shape: StructType, buckets: int
+) -> DataFrame | None:
     """Give each bucket its news, and keep what comes out: the buckets' new state is written on the way."""
     clock = step.clocks[node]
     frames = [step.deltas[child] for child in node.inputs]
@@ -72,9 +75,7 @@ def _through_buckets(node: Aggregate | Order | Resample, step: Step, shape: Stru
     return step.materialised(done, step.remembered(node, "out"))
 
 
-def _dealt(
-    node: Aggregate | Order | Resample, step: Step, frames: list[DataFrame | None], buckets: int
-) -> DataFrame:
+def _dealt(node: Aggregate | Order | Resample, step: Step, frames: list[DataFrame | None], buckets: int) -> DataFrame:
     """All inputs' news in one frame, a struct for each input, dealt to the buckets by their keys."""
     shapes = [f"STRUCT<{_inner(child.schema)}, {DUE}: BIGINT, {WEIGHT}: BIGINT>" for child in node.inputs]
     dealt = []
@@ -132,7 +133,7 @@ def _task(
             return
         bucket = rows["_to"][0].as_py()
         out, state = operator.advance(_load(before, bucket), _news(rows, columns), moment)
-        _save(state, after, bucket)
+        _save(state, before, after, bucket)
         # Columns go back by place: a pane's rows may have names that its own columns have too.
         parts = [pa.repeat(pa.scalar(bucket, pa.int32()), out.num_rows), *out.columns]
         yield from pa.Table.from_arrays(parts, names=names).to_batches()
@@ -158,10 +159,15 @@ def _load(folder: str | None, bucket: int) -> State:
     return {file.stem: pa.ipc.open_file(pa.memory_map(str(file))).read_all() for file in files}
 
 
-def _save(state: State, folder: str, bucket: int) -> None:
+def _save(state: State, before: str | None, folder: str, bucket: int) -> None:
     place = Path(folder) / str(bucket)
     place.mkdir(parents=True, exist_ok=True)
     for name, table in state.items():
+        if "-cold-" in name and before is not None and (old := Path(before) / str(bucket) / f"{name}.arrow").exists():
+            # Such a table never changes: it is there already.
+            (place / old.name).unlink(missing_ok=True)
+            (place / old.name).hardlink_to(old)
+            continue
         partial = place / f"{name}.partial"
         with pa.OSFile(str(partial), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
             writer.write_table(table)

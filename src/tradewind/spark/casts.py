@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from tradewind.algebra.types import (
+    BIGINT,
     BINARY,
     BOOLEAN,
     DATE,
     DOUBLE,
     FLOAT,
+    INT,
     INTEGERS,
     INTERVAL,
     MICROS,
@@ -38,6 +40,9 @@ _EXACT_DIGITS = 34
 _SECONDS = 12
 """Whole digits of seconds that are surely within the range of a TIMESTAMP."""
 
+_EXACT_SECONDS = 27
+"""Digits in all that Spark can multiply by a million without rounding."""
+
 
 def cast_sql(term: Term, target: DataType) -> str:
     """A part, converted; NULL where it has no counterpart."""
@@ -57,6 +62,9 @@ def cast_sql(term: Term, target: DataType) -> str:
         return _timestamp(term)
     if target == INTERVAL:
         return f"try_multiply(INTERVAL '0 00:00:01' DAY TO SECOND, {term})"
+    if target == FLOAT:
+        # Adding zero keeps Catalyst from leaving out the FLOAT in BIGINT to FLOAT to DOUBLE.
+        return f"(CAST({term} AS FLOAT) + CAST(0 AS FLOAT))"
     if target.name == "DECIMAL":
         double = Term(f"CAST({term} AS DOUBLE)", DOUBLE) if source == FLOAT else term
         return f"try_cast({bound(double, lambda v: fraction_text(v, DOUBLE))} AS {ddl(target)})"
@@ -75,7 +83,7 @@ def _plain(source: DataType, target: DataType) -> str | None:
         return _plain_text(source)
     if target == TIMESTAMP:
         return _plain_timestamp(source)
-    if target == INTERVAL and is_integer(source):
+    if (target == INTERVAL and is_integer(source)) or (target == FLOAT and source in (INT, BIGINT)):
         return None
     if target.name == "DECIMAL" and is_fraction(source):
         return None if target.parameters[0] - target.parameters[1] >= FROM_TEXT_ON else "try_cast"
@@ -93,7 +101,8 @@ def _plain_text(source: DataType) -> str | None:
 
 def _plain_timestamp(source: DataType) -> str | None:
     if source.name == "DECIMAL":
-        return "CAST" if source.parameters[0] - source.parameters[1] <= _SECONDS else None
+        precision, scale = source.parameters
+        return "CAST" if precision <= _EXACT_SECONDS and precision - scale <= _SECONDS else None
     return "CAST" if source == NULL else "try_cast" if is_fraction(source) else None
 
 

@@ -24,9 +24,9 @@ def quoted(names: Iterable[str]) -> list[str]:
     return [quote(name) for name in names]
 
 
-def moment_sql(column: str, schema: Schema, lag: int) -> str:
-    """The settle time that a column of a schema tells: its moment plus a lag; NULL for FOREVER."""
-    name = quote(column)
+def moment_sql(column: str, schema: Schema, lag: int, under: str | None = None) -> str:
+    """The settle time that a column of a schema (under another name) tells: its moment plus a lag; NULL for FOREVER."""
+    name = quote(under or column)
     match schema.type_of(column).name:
         case "STRUCT":
             return f"try_add(unix_micros({name}.`end`), {lag - 1}L)"
@@ -35,9 +35,9 @@ def moment_sql(column: str, schema: Schema, lag: int) -> str:
     return f"try_add(unix_micros({name}), {lag}L)" if lag else f"unix_micros({name})"
 
 
-def due_sql(schema: Schema) -> str:
-    """By when rows of a schema are settled, read off the columns that tell the time."""
-    told = [moment_sql(name, schema, lag) for name, lag in schema.times if name in schema.names]
+def due_sql(schema: Schema, **renamed: str) -> str:
+    """By when rows of a schema are settled, read off the columns that tell the time, some of them under other names."""
+    told = [moment_sql(name, schema, lag, renamed.get(name)) for name, lag in schema.times if name in schema.names]
     return least(told)
 
 

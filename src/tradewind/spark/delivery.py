@@ -57,9 +57,7 @@ def _told(rows: DataFrame, names: list[str], final: str, tentative: bool) -> Dat
     """The deltas of rows of which so many had been told tentatively and so many are new."""
     come = f"if({final}, {_WAITING} + {_NEWS}, {_NEWS if tentative else '0L'})"
     gone = f"if({final}, -{_WAITING}, 0L)" if tentative else "0L"
-    each = (
-        f"array(named_struct('f', false, 'w', {gone}), named_struct('f', {final}, 'w', {come}))"
-    )
+    each = f"array(named_struct('f', false, 'w', {gone}), named_struct('f', {final}, 'w', {come}))"
     told = rows.selectExpr(*quoted(names), f"explode(filter({each}, x -> x.w <> 0)) AS _x")
     return told.selectExpr(*quoted(names), f"_x.f AS {FINAL}", f"_x.w AS {WEIGHT}")
 

@@ -23,7 +23,13 @@ def of_groups(rows: DataFrame, touched: DataFrame, groups: Sequence[str]) -> Dat
 
 
 def difference(
-    node: Operator, step: Step, answers: DataFrame | None, stored: DataFrame | None, until: str = DUE, role: str = "answers"
+    node: Operator,
+    step: Step,
+    answers: DataFrame | None,
+    stored: DataFrame | None,
+    *,
+    until: str = DUE,
+    role: str = "answers",
 ) -> DataFrame | None:
     """New answers (columns, `_due`, `_weight`) less the stored ones, remembered as given out until `until`."""
     shown = [*node.schema.names, DUE]

@@ -1,4 +1,4 @@
-"""A graph at work on Spark, batch by batch: marks are moved on, every operator gives its deltas, and a commit ends it."""
+"""A graph at work on Spark, batch by batch: marks move on, every operator gives its deltas, and a commit ends it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from tradewind.spark.columns import ARRIVAL, DUE, WEIGHT, due_sql, quoted
 from tradewind.spark.memory import Memory
 from tradewind.spark.operators import advance
 from tradewind.spark.step import Clock, Step, together
+from tradewind.spark.tables.store import Tables
 from tradewind.spark.types import quote
 
 NEVER = -math.inf
@@ -52,6 +53,9 @@ class Engine:
     origins: Mapping[str, tuple[str, ...]]
     horizon: int | None = None
     buckets: int = 2
+    tables_at: str | None = None
+    """Where named tables are kept: a file, or a database's URL."""
+    _tables: Tables | None = field(init=False, default=None)
     _order: tuple[Operator, ...] = field(init=False)
     _names: dict[Operator, str] = field(init=False)
 
@@ -59,11 +63,23 @@ class Engine:
         self._order = _in_order(self.graph)
         # By place, not by content: a changed parameter finds the state that is there.
         self._names = {node: f"{node.kind}-{number}" for number, node in enumerate(self._order)}
+        boxes = [node for node in self._order if isinstance(node, Read | Update)]
+        if boxes and self.tables_at is not None:
+            self._tables = Tables(self.tables_at, boxes)
 
     @staticmethod
-    def at(spark: SparkSession, graph: Graph, folder: Path, origins: Mapping[str, Iterable[str]], **more: Any) -> Engine:
+    def at(
+        spark: SparkSession, graph: Graph, folder: Path, origins: Mapping[str, Iterable[str]], **more: Any
+    ) -> Engine:
         """An engine that goes on from what a folder holds."""
-        return Engine(spark, graph, Memory(spark, folder), {s: tuple(o) for s, o in origins.items()}, **more)
+        known = {stream: tuple(names) for stream, names in origins.items()}
+        settings = {"tables_at": str(folder / "tables.sqlite"), **more}
+        return Engine(spark, graph, Memory(spark, folder), known, **settings)
+
+    def release(self) -> None:
+        """Let the tables' database go."""
+        if self._tables is not None:
+            self._tables.close()
 
     @property
     def marks(self) -> dict[str, dict[str, float]]:
@@ -113,7 +129,9 @@ class Engine:
         arrived: Mapping[str, Mapping[str, Arrived]],
     ) -> Step:
         self.memory.begin(batch)
-        late = {s for s, origins in arrived.items() if any(one.late and one.rows is not None for one in origins.values())}
+        late = {
+            s for s, origins in arrived.items() if any(one.late and one.rows is not None for one in origins.values())
+        }
         horizon = math.inf if self.horizon is None else self.horizon
         clocks: dict[Operator, Clock] = {}
         for node in self._order:
@@ -124,9 +142,14 @@ class Engine:
                 clocks[node] = Clock(old, new, _less(old, horizon), _less(new, horizon), node.stream in late)
             else:
                 seen = [clocks[n] for n in (*node.inputs, *_writers(node, self._order))]
-                lowest = [min(one[i] for one in seen) for i in range(4)]
-                clocks[node] = Clock(*lowest, any(one.late for one in seen))
-        return Step(self.spark, self.memory, dict(self._names), clocks, self.buckets)
+                clocks[node] = Clock(
+                    min(one.before for one in seen),
+                    min(one.now for one in seen),
+                    min(one.thawed for one in seen),
+                    min(one.frozen for one in seen),
+                    any(one.late for one in seen),
+                )
+        return Step(self.spark, self.memory, dict(self._names), clocks, self.buckets, self._tables)
 
     def _deltas(
         self, step: Step, arrived: Mapping[str, Mapping[str, Arrived]], before: Mapping[str, Mapping[str, float]]

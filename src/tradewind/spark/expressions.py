@@ -22,11 +22,20 @@ from tradewind.spark.spans import hull, span_of
 from tradewind.spark.terms import Term, type_span
 from tradewind.spark.types import quote
 
+_WRONG_RULES = (
+    # It takes upper(lower(x)) for upper(x), which is not so for a few letters.
+    "SimplifyCaseConversionExpressions",
+    # It takes try_add(try_add(x, 1), -1) for x, which is not so for the greatest x.
+    "ReorderAssociativeOperator",
+)
+"""Rules of Catalyst's that change answers."""
+
 SETTINGS = {
     "spark.sql.ansi.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     # Else Spark puts settings and the machine's environment in the place of `${…}`, in names too.
     "spark.sql.variable.substitute": "false",
+    "spark.sql.optimizer.excludedRules": ",".join(f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in _WRONG_RULES),
 }
 """How a session must be set for the printed text to mean what it says."""
 
@@ -65,9 +74,7 @@ def _term(expression: Expression, schema: Schema) -> Term:
         case Cast(of=of, type=target):
             return _cast(_term(of, schema), target)
         case Case(branches=branches, otherwise=otherwise):
-            return _case(
-                [(_term(c, schema), _term(v, schema)) for c, v in branches], _term(otherwise, schema)
-            )
+            return _case([(_term(c, schema), _term(v, schema)) for c, v in branches], _term(otherwise, schema))
         case Call(function=name, arguments=arguments):
             return _call(name, [_term(argument, schema) for argument in arguments])
 
@@ -108,7 +115,8 @@ def _case(branches: list[tuple[Term, Term]], otherwise: Term) -> Term:
 def _call(name: str, arguments: list[Term]) -> Term:
     if name == "named_struct":
         result = struct_type(
-            [str(each.constant.value) for each in arguments[::2] if each.constant], [each.type for each in arguments[1::2]]
+            [str(each.constant.value) for each in arguments[::2] if each.constant],
+            [each.type for each in arguments[1::2]],
         )
     else:
         fitted = FUNCTIONS[name].rule(tuple(argument.type for argument in arguments))

@@ -18,7 +18,7 @@ from tradewind.spark.expressions import spark_sql
 from tradewind.spark.step import Step, together
 from tradewind.spark.types import quote
 from tradewind.spark.weights import is_unit, single_copies
-from tradewind.spark.windows import in_windows
+from tradewind.spark.windows import IN_WINDOW, in_windows
 
 _COUNT = "_rows"
 _NEW = "_new"
@@ -64,15 +64,19 @@ def _groups(node: Aggregate | Partial) -> list[str]:
     return [*node.keys, *([WINDOW] if node.window is not None else [])]
 
 
-def _lifted(frame: DataFrame, groups: list[str], columns: list[Column], weight: str | None) -> DataFrame:
+def _lifted(frame: DataFrame, node: Aggregate | Partial, columns: list[Column], weight: str | None) -> DataFrame:
     """The states of the new rows, per group."""
+    if not isinstance(node.window, TimeWindow | ValueWindow | None):
+        raise TypeError(node.window)
+    rows = in_windows(frame, node.window, node.input.schema)
+    groups = [*node.keys, *([IN_WINDOW] if node.window is not None else [])]
     parts = [
         f.expr(part.lift).alias(name)
         for number, column in enumerate(columns)
         for name, part in zip(column.parts(number), column.state.parts, strict=True)
     ]
     count = f.expr(f"sum({weight})" if weight else "count(1)").alias(_COUNT)
-    return frame.groupBy(*quoted(groups)).agg(count, *parts)
+    return rows.groupBy(*quoted(groups)).agg(count, *parts).withColumnRenamed(IN_WINDOW, WINDOW)
 
 
 def _all_parts(columns: list[Column]) -> list[str]:
@@ -96,7 +100,9 @@ def _merged(frame: DataFrame, groups: list[str], columns: list[Column]) -> DataF
     )
 
 
-def _exchange(frame: DataFrame, groups: list[str], answers: list[tuple[str, str, str]], old: str, new: str) -> DataFrame:
+def _exchange(
+    frame: DataFrame, groups: list[str], answers: list[tuple[str, str, str]], old: str, new: str
+) -> DataFrame:
     """Rows with the answers before and after as deltas: what goes, what comes, and nothing where both are equal.
 
     `answers` are (name, SQL before, SQL after); `old` and `new` say whether there is an answer at all.
@@ -120,9 +126,7 @@ def aggregate(node: Aggregate, step: Step) -> DataFrame | None:
     news, weight = _weighed(node, news)
     schema, groups = node.input.schema, _groups(node)
     columns = columns_of(node.functions, schema, weight, lean=node.input.append_only)
-    if not isinstance(node.window, TimeWindow | ValueWindow | None):
-        raise TypeError(node.window)
-    lifted = _lifted(in_windows(news, node.window, schema), groups, columns, weight)
+    lifted = _lifted(news, node, columns, weight)
     return _exchanged(node, step, lifted, groups, columns)
 
 
@@ -179,9 +183,7 @@ def partial(node: Partial, step: Step) -> DataFrame | None:
     news, weight = _weighed(node, news)
     schema, groups = node.input.schema, _groups(node)
     columns = columns_of(node.functions, schema, weight, lean=False)
-    if not isinstance(node.window, TimeWindow | ValueWindow | None):
-        raise TypeError(node.window)
-    lifted = _lifted(in_windows(news, node.window, schema), groups, columns, weight)
+    lifted = _lifted(news, node, columns, weight)
     states = [f"{_packed(c.parts(i))} AS {quote(c.name)}" for i, c in enumerate(columns)]
     packed = lifted.selectExpr(*quoted(groups), *states)
     return packed.selectExpr("*", f"{due_sql(node.schema)} AS {DUE}", f"1L AS {WEIGHT}")
@@ -193,9 +195,7 @@ def merge(node: Merge, step: Step) -> DataFrame | None:
     if news is None:
         return None
     columns = _detached(node.functions, node.input.schema)
-    unpacked = [
-        f"{quote(c.name)}.p{i} AS {name}" for n, c in enumerate(columns) for i, name in enumerate(c.parts(n))
-    ]
+    unpacked = [f"{quote(c.name)}.p{i} AS {name}" for n, c in enumerate(columns) for i, name in enumerate(c.parts(n))]
     groups = list(node.keys)
     states = news.selectExpr(*quoted(groups), f"{WEIGHT} AS {_COUNT}", *unpacked)
     return _exchanged(node, step, states, groups, columns)

@@ -1,5 +1,5 @@
-"""Aggregates that are worked out anew for the groups that changed, from the rows they remember: where rows that came are
-taken back from functions that cannot do so, where a function needs all values, and for sessions.
+"""Aggregates that are worked out anew for the groups that changed, from the rows they remember: where rows are taken
+back from functions that cannot do so, where a function needs all values, and for sessions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tradewind.spark.columns import DUE, UNTIL, WEIGHT, consolidated, due_sql, q
 from tradewind.spark.differences import difference, of_groups
 from tradewind.spark.step import Step, together
 from tradewind.spark.types import quote
-from tradewind.spark.windows import in_windows
+from tradewind.spark.windows import IN_WINDOW, in_windows
 
 _ADDITIVE = frozenset({"count", "count_if", "sum", "avg", *SPREADS})
 _ALL_VALUES = frozenset({"count_distinct", "percentile", "top_k", "approx_top_k"})
@@ -51,10 +51,10 @@ def recomputed(node: Aggregate, step: Step) -> DataFrame | None:
     if news is None or not isinstance(node.window, TimeWindow | ValueWindow | None):
         return None
     schema = node.input.schema
-    groups = [*node.keys, *([WINDOW] if node.window is not None else [])]
+    groups = [*node.keys, *([IN_WINDOW] if node.window is not None else [])]
     rows = in_windows(news, node.window, schema)
-    # A column may be both a key and an argument; windows bring a column of their own.
-    shown = [*quoted(groups), *quoted(_needed(node)), WEIGHT, f"{due_sql(node.schema)} AS {UNTIL}"]
+    until = due_sql(node.schema, window=IN_WINDOW) if node.window is not None else due_sql(node.schema)
+    shown = [*quoted(groups), *quoted(_needed(node)), WEIGHT, f"{until} AS {UNTIL}"]
     written = step.append(node, "rows", rows.selectExpr(*shown))
     if written is None:
         return None
@@ -64,12 +64,14 @@ def recomputed(node: Aggregate, step: Step) -> DataFrame | None:
     held = consolidated(members.drop(UNTIL), [*groups, *_needed(node)])
     answers = _dated(node, answered(held, groups, node.functions, schema))
     before = step.read(node, "answers")
-    stored = of_groups(before, touched, groups) if before is not None else None
+    if node.window is not None:
+        touched = touched.withColumnRenamed(IN_WINDOW, WINDOW)
+    stored = of_groups(before, touched, _shown(node)) if before is not None else None
     return difference(node, step, answers, stored)
 
 
 def sessions(node: Aggregate, step: Step) -> DataFrame | None:
-    """Rows of a group that follow one another by at most the gap. What may still be touched is cut into sessions anew."""
+    """Rows of a group that follow one another by at most the gap: what may still be touched is cut anew."""
     window = node.window
     news = step.deltas[node.input]
     if news is None or not isinstance(window, SessionWindow):
@@ -90,13 +92,18 @@ def sessions(node: Aggregate, step: Step) -> DataFrame | None:
     if written is None:
         return difference(node, step, None, stored)
     bounds = f"named_struct('start', timestamp_micros(_first), 'end', timestamp_micros(_last + {window.gap}L))"
-    members = written.where("_first IS NOT NULL").selectExpr("*", f"{bounds} AS {WINDOW}")
-    answers = _dated(node, answered(members, [*keys, WINDOW], node.functions, schema))
+    members = written.where("_first IS NOT NULL").selectExpr("*", f"{bounds} AS {IN_WINDOW}")
+    answers = _dated(node, answered(members, [*keys, IN_WINDOW], node.functions, schema))
     return difference(node, step, answers, stored)
 
 
+def _shown(node: Aggregate) -> list[str]:
+    return [*node.keys, *([WINDOW] if node.window is not None else [])]
+
+
 def _dated(node: Aggregate, answers: DataFrame) -> DataFrame:
-    return answers.selectExpr(*quoted(node.schema.names), f"{due_sql(node.schema)} AS {DUE}", f"1L AS {WEIGHT}")
+    named = answers.withColumnRenamed(IN_WINDOW, WINDOW)
+    return named.selectExpr(*quoted(node.schema.names), f"{due_sql(node.schema)} AS {DUE}", f"1L AS {WEIGHT}")
 
 
 def _in_sessions(rows: DataFrame, keys: list[str], time: str, gap: int) -> DataFrame:
@@ -118,4 +125,3 @@ def _in_sessions(rows: DataFrame, keys: list[str], time: str, gap: int) -> DataF
         f"if({owed}, {time}, {last}) AS _last",
     )
     return bounded.drop("_begins", "_session")
-

@@ -167,9 +167,7 @@ def _pairs(node: Join, left: DataFrame | None, right: DataFrame | None, match: s
         return None
     both = left.join(_renamed(right), f.expr(match), "inner")
     due = latest(DUE, _OTHER[DUE])
-    return both.selectExpr(
-        *quoted(node.schema.names), f"{due} AS {DUE}", f"{WEIGHT} * {_OTHER[WEIGHT]} AS {WEIGHT}"
-    )
+    return both.selectExpr(*quoted(node.schema.names), f"{due} AS {DUE}", f"{WEIGHT} * {_OTHER[WEIGHT]} AS {WEIGHT}")
 
 
 def _alone(node: Join, step: Step, side: str, sides: _Sides, match: str) -> DataFrame | None:
@@ -212,9 +210,7 @@ def wait_for(node: WaitFor, step: Step) -> DataFrame | None:
     present = consolidated(signals, [*other.names, DUE]).where(f"{WEIGHT} > 0")
     waiting = consolidated(rows, [*own.names, DUE, UNTIL])
     met = waiting.join(_renamed(present), f.expr(f"({match}) AND ({holds})"), "inner")
-    first = met.groupBy(*quoted([*own.names, DUE, UNTIL, WEIGHT])).agg(
-        f.expr(f"min({_OTHER[DUE]})").alias("_first")
-    )
+    first = met.groupBy(*quoted([*own.names, DUE, UNTIL, WEIGHT])).agg(f.expr(f"min({_OTHER[DUE]})").alias("_first"))
     answers = first.selectExpr(*quoted(own.names), f"{latest(DUE, '_first')} AS {DUE}", WEIGHT)
     return difference(node, step, answers, stored, until=reach)
 

@@ -65,13 +65,13 @@ class Memory:
         self._tables: dict[str, tuple[Segment, ...]] = {}
         self._schemas: dict[str, str] = {}
         self._folders: dict[str, str] = {}
-        self._batch = -1
+        self.batch = -1
         self._written = 0
         self._frozen: dict[str, float] = {}
 
     def begin(self, batch: int) -> None:
         """Start a batch from the last commit, whatever an earlier attempt has left behind."""
-        self._batch, self._written = batch, 0
+        self.batch, self._written = batch, 0
         self._tables = dict(self.committed.tables)
         self._schemas = dict(self.committed.schemas)
         self._folders = dict(self.committed.folders)
@@ -83,7 +83,7 @@ class Memory:
 
     def new_folder(self, name: str) -> str:
         """Where this batch writes files under a name, all of them anew."""
-        self._folders[name] = f"batch-{self._batch}/{name}"
+        self._folders[name] = f"batch-{self.batch}/{name}"
         found = self._folder / self._folders[name]
         found.mkdir(parents=True, exist_ok=True)
         return str(found)
@@ -125,7 +125,7 @@ class Memory:
 
     def _write(self, table: str, frame: DataFrame) -> Segment:
         self._written += 1
-        path = f"batch-{self._batch}/{table}-{self._written}"
+        path = f"batch-{self.batch}/{table}-{self._written}"
         if table not in self._schemas:
             self._schemas[table] = frame.schema.json()
         frame.write.mode("overwrite").parquet(str(self._folder / path))
@@ -155,7 +155,7 @@ class Memory:
 
     def commit(self, notes: Mapping[str, Any]) -> None:
         """Make everything of this batch count, at once; then remove what no longer does."""
-        new = Commit(self._batch, self._tables, self._schemas, self._folders, notes)
+        new = Commit(self.batch, self._tables, self._schemas, self._folders, notes)
         self._save(new)
         before, self.committed = self.committed, new
         self._remove_unused(before)
@@ -164,7 +164,7 @@ class Memory:
         """Keep other notes with the last commit; whatever this batch did to tables is forgotten."""
         self.committed = replace(self.committed, notes=notes)
         self._save(self.committed)
-        shutil.rmtree(self._folder / f"batch-{self._batch}", ignore_errors=True)
+        shutil.rmtree(self._folder / f"batch-{self.batch}", ignore_errors=True)
         shutil.rmtree(self._folder / "scratch", ignore_errors=True)
 
     def _save(self, new: Commit) -> None:

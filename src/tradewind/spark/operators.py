@@ -11,9 +11,10 @@ from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import ConnectionPoint, Filter, Join, Map, Top, Union
 from tradewind.algebra.operators.derived import Derived
 from tradewind.algebra.operators.ordered import Order, Resample, WaitFor
+from tradewind.algebra.operators.stored import Read, Update
 from tradewind.algebra.windows import CountedWindow, SessionWindow, ValueWindow
 from tradewind.errors import InternalError
-from tradewind.spark import grouping, grouping_anew, joining, ranking
+from tradewind.spark import grouping, grouping_anew, joining, ranking, storing
 from tradewind.spark.bucketed import ordered, paned
 from tradewind.spark.columns import ARRIVAL, DUE, WEIGHT
 from tradewind.spark.expressions import condition_sql, spark_sql
@@ -87,5 +88,7 @@ _advance.register(Finish)(grouping.finish)
 _advance.register(Join)(joining.join)
 _advance.register(WaitFor)(joining.wait_for)
 _advance.register(Top)(ranking.top)
+_advance.register(Read)(storing.read)
+_advance.register(Update)(storing.update)
 _advance.register(Order)(ordered)
 _advance.register(Resample)(ordered)

@@ -7,6 +7,7 @@ are Structured Streaming's.
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,13 +15,171 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tradewind.spark.columns import WEIGHT
 from tradewind.spark.delivery import FINAL, Wish, deliverable
-from tradewind.spark.engine import Arrived, Deltas, Engine
-from tradewind.spark.sinks import Sink
+from tradewind.spark.engine import Deltas, Engine
+from tradewind.spark.sinks import Note, Sink
+from tradewind.spark.sources.reading import OriginReader, given_in
+from tradewind.spark.sources.survey import Survey, arrivals
 from tradewind.spark.step import Step
 
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How many rows a query's answer has now, by whether they can be relied on."""
+
+    final: int = 0
+    tentative: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one micro-batch did."""
+
+    batch: int
+    seconds: float
+    origins: Mapping[tuple[str, str], Survey]
+    marks: Mapping[str, Mapping[str, float]]
+    queries: Mapping[str, Totals]
+
+
+@dataclass(slots=True)
+class Running:
+    """A graph fed by its origins' readers, delivering to its queries' sinks. It goes on from what its folder holds."""
+
+    spark: SparkSession
+    engine: Engine
+    readers: Sequence[OriginReader]
+    wishes: Sequence[Wish]
+    sinks: Mapping[str, Sink]
+    folder: Path
+    on_batch: Callable[[Report], None] = lambda _: None
+    failure: BaseException | None = None
+    _query: StreamingQuery | None = None
+    _started: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        # Died between a commit and what was to be seen of it? Then it is to be seen now.
+        self._publish(self.engine.memory.committed.notes.get("deliveries", {}))
+
+    def start(self, *, interval: float | None = None) -> None:
+        """Begin: with an interval in seconds look for news again and again, without take what is there and end."""
+        tracked = None
+        for reader in self.readers:
+            one = reader.tracked(self.spark)
+            tracked = one if tracked is None else tracked.unionByName(one)
+        if tracked is None:
+            raise ValueError("a query needs an origin")
+        writer = tracked.writeStream.foreachBatch(self._batch).option(
+            "checkpointLocation", str(self.folder / "offsets")
+        )
+        timed = writer.trigger(availableNow=True) if interval is None else writer.trigger(
+            processingTime=f"{interval} seconds"
+        )  # fmt: skip
+        self._query = timed.start()
+        self._started.set()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait for the end, or so long; whether it has ended. What went wrong in a batch is raised here."""
+        if self._query is None:
+            return True
+        try:
+            done = self._query.awaitTermination(seconds) if seconds is not None else self._query.awaitTermination()
+        except StreamingQueryException:
+            if self.failure is not None:
+                raise self.failure from None
+            raise
+        return bool(done) or seconds is None
+
+    def stop(self) -> None:
+        """Stop now. A batch that is under way is done again next time."""
+        if self._query is not None:
+            self._query.stop()
+
+    def close(self) -> None:
+        """Nothing more will come: deliver what only the end makes true. Should more come, it is taken back."""
+        notes = self.engine.memory.committed.notes
+        if not notes.get("closing") and self.engine.memory.committed.batch >= 0:
+            self.engine.close(self._deliver_closing)
+            self._publish(self.engine.memory.committed.notes["deliveries"])
+
+    @property
+    def totals(self) -> dict[str, Totals]:
+        """How many rows every answer has."""
+        known = self.engine.memory.committed.notes.get("totals", {})
+        return {wish.name: Totals(**known.get(wish.name, {})) for wish in self.wishes}
+
+    def _batch(self, _: DataFrame, batch: int) -> None:
+        self._started.wait()
+        try:
+            self._work(batch)
+        except BaseException as error:
+            self.failure = error
+            raise
+
+    def _work(self, batch: int) -> None:
+        if self._query is None or batch <= self.engine.memory.committed.batch:
+            return
+        begin = time.perf_counter()
+        given = given_in(self._query, len(self.readers))
+        found = arrivals(self.spark, self.readers, given, self.engine, self.folder, batch)
+        self.engine.advance(batch, found.arrived, lambda deltas, step: self._deliver(deltas, step, batch))
+        self._publish(self.engine.memory.committed.notes["deliveries"])
+        shutil.rmtree(self.folder / "closing", ignore_errors=True)
+        seconds = time.perf_counter() - begin
+        self.on_batch(Report(batch, seconds, found.surveys, self.engine.marks, self.totals))
+
+    def _publish(self, notes: Mapping[str, Note]) -> None:
+        for name, note in notes.items():
+            if name in self.sinks:
+                self.sinks[name].publish(note)
+
+    def _deliver(self, deltas: Deltas, step: Step, batch: int) -> dict[str, Any]:
+        staged: dict[str, Note] = {}
+        totals = self.totals
+        for wish in self.wishes:
+            rows = deliverable(wish, step, deltas[wish.name])
+            closing = self.folder / "closing" / wish.name
+            if closing.is_dir():
+                back = self.spark.read.parquet(str(closing)).withColumn(WEIGHT, -f.col(WEIGHT))
+                rows = back if rows is None else rows.unionByName(back)
+            if rows is not None:
+                staged[wish.name], totals[wish.name] = self._stage(
+                    wish.name, rows, f"batch-{batch:08}", totals[wish.name]
+                )
+        return {"deliveries": staged, "totals": _plain(totals), "closing": None}
+
+    def _deliver_closing(self, deltas: Deltas, step: Step) -> dict[str, Any]:
+        staged: dict[str, Note] = {}
+        totals = self.totals
+        # Sorted behind the batch after which the end came, before the next.
+        label = f"batch-{self.engine.memory.committed.batch:08}-end"
+        for wish in self.wishes:
+            rows = deliverable(wish, step, deltas[wish.name])
+            if rows is not None:
+                # Kept beside the delivery, whatever its format, to be taken back from should more rows come.
+                closing = str(self.folder / "closing" / wish.name)
+                rows.write.mode("overwrite").parquet(closing)
+                kept = self.spark.read.schema(rows.schema).parquet(closing)
+                staged[wish.name], totals[wish.name] = self._stage(wish.name, kept, label, totals[wish.name])
+        return {"deliveries": staged, "totals": _plain(totals), "closing": True}
+
+    def _stage(self, name: str, rows: DataFrame, label: str, before: Totals) -> tuple[Note, Totals]:
+        seen = Observation()
+        counted = rows.observe(
+            seen,
+            f.expr(f"coalesce(sum(if({FINAL}, {WEIGHT}, 0L)), 0L)").alias("final"),
+            f.expr(f"coalesce(sum(if({FINAL}, 0L, {WEIGHT})), 0L)").alias("tentative"),
+        )
+        note = self.sinks[name].stage(counted, label)
+        found = seen.get
+        return note, Totals(before.final + found["final"], before.tentative + found["tentative"])
+
+
+def _plain(totals: Mapping[str, Totals]) -> dict[str, dict[str, int]]:
+    return {name: {"final": one.final, "tentative": one.tentative} for name, one in totals.items()}

@@ -30,7 +30,9 @@ def top(node: Top, step: Step) -> DataFrame | None:
     if rows is None:
         return None
     counted = rows.groupBy(*quoted(names)).agg({"_old": "sum", "_new": "sum"})
-    counted = counted.selectExpr(*quoted(names), "greatest(`sum(_old)`, 0L) AS _old", "greatest(`sum(_new)`, 0L) AS _new")
+    counted = counted.selectExpr(
+        *quoted(names), "greatest(`sum(_old)`, 0L) AS _old", "greatest(`sum(_new)`, 0L) AS _new"
+    )
     return _changes(node, counted.where("_old > 0 OR _new > 0"))
 
 

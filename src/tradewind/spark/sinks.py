@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import queue
 import shutil
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StringType, StructField, StructType
 
 from tradewind.algebra.schema import Schema
-from tradewind.errors import InputError, unknown
-from tradewind.spark.types import quote
+from tradewind.errors import unknown
+from tradewind.spark.columns import WEIGHT
+from tradewind.spark.delivery import FINAL
+from tradewind.spark.session import start
+from tradewind.spark.types import ddl, quote, schema_ddl
 
 Note = Mapping[str, Any]
 """What a sink must find again to publish a batch; plain data."""
@@ -26,7 +32,7 @@ Note = Mapping[str, Any]
 class Sink(Protocol):
     """Takes the rows of one query."""
 
-    def stage(self, rows: DataFrame, batch: int) -> Note:
+    def stage(self, rows: DataFrame, label: str) -> Note:
         """Work the rows out and keep them aside."""
 
     def publish(self, note: Note) -> None:
@@ -62,21 +68,21 @@ class Files:
         self._schema = schema
         self._options = {"header": "true"} | dict(options) if format_ == "csv" else dict(options)
 
-    def stage(self, rows: DataFrame, batch: int) -> Note:
+    def stage(self, rows: DataFrame, label: str) -> Note:
         """Write the batch's files where no reader looks."""
-        staging = self.folder / _STAGING / str(batch)
+        staging = self.folder / _STAGING / label
         shutil.rmtree(staging, ignore_errors=True)
         writer = self._plain(rows).write.format(self.format).mode("overwrite")
         for name, value in self._options.items():
             writer = writer.option(name, _text(value))
         writer.save(str(staging))
         files = sorted(file.name for file in staging.iterdir() if file.is_file() and file.name[0] not in "._")
-        endings = [file[file.index(".") :] for file in files]
-        return {"batch": batch, "files": [[file, f"batch-{batch:08}-{i}{end}"] for i, (file, end) in _numbered(files, endings)]}
+        named = [[file, f"{label}-{i}{file[file.index('.') :]}"] for i, file in enumerate(files)]
+        return {"label": label, "files": named}
 
     def publish(self, note: Note) -> None:
         """Move the staged files to their place; those that are there already were moved before."""
-        staging = self.folder / _STAGING / str(note["batch"])
+        staging = self.folder / _STAGING / str(note["label"])
         for staged, name in note["files"]:
             if (staging / staged).exists():
                 (staging / staged).replace(self.folder / name)
@@ -92,21 +98,43 @@ class Files:
         """The files of all batches, in order."""
         return sorted(self.folder.glob("batch-*.*")) if self.folder.is_dir() else []
 
+    def read(self, files: Sequence[Path]) -> Iterator[pa.Table]:
+        """The rows of published files: columns, `_final` and `_weight`, in their types."""
+        if self.format == "parquet":
+            yield from (pq.read_table(file) for file in files)
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            spark = SparkSession.getActiveSession() or start(1, Path(folder))
+            yield self._typed(spark, [str(file) for file in files]).toArrow()
+
+    def _typed(self, spark: SparkSession, files: list[str]) -> DataFrame:
+        shape = StructType.fromDDL(f"{schema_ddl(self._schema)}, {FINAL} BOOLEAN, {WEIGHT} BIGINT")
+        encoded = self._encoded()
+        raw = StructType([StructField(one.name, StringType()) if one.name in encoded else one for one in shape.fields])
+        reader = spark.read.format(self.format).schema(raw)
+        for name, value in self._options.items():
+            reader = reader.option(name, _text(value))
+        shown = []
+        for name, type_ in self._schema.columns:
+            column = quote(name)
+            back = {"to_json": f"from_json({column}, '{ddl(type_)}')", "base64": f"unbase64({column})"}
+            shown.append(f"{back[encoded[name]]} AS {column}" if name in encoded else column)
+        return reader.load(files).selectExpr(*shown, FINAL, WEIGHT)
+
+    def _encoded(self) -> dict[str, str]:
+        """The columns that the format cannot hold as they are, and the function that makes text of them."""
+        if self.format not in _FLAT:
+            return {}
+        by = {"STRUCT": "to_json", "ARRAY": "to_json", "BINARY": "base64"}
+        return {name: by[type_.name] for name, type_ in self._schema.columns if type_.name in by}
+
     def _plain(self, rows: DataFrame) -> DataFrame:
         """Rows as the format can hold them: CSV has no nested values."""
-        if self.format not in _FLAT:
-            return rows
-        nested = {name for name, type_ in self._schema.columns if type_.name in ("STRUCT", "ARRAY")}
-        binary = {name for name, type_ in self._schema.columns if type_.name == "BINARY"}
-        shown = []
-        for name in rows.columns:
-            column = quote(name)
-            shown.append(f"to_json({column}) AS {column}" if name in nested else f"base64({column}) AS {column}" if name in binary else column)
-        return rows.selectExpr(*shown)
-
-
-def _numbered(files: list[str], endings: list[str]) -> list[tuple[int, tuple[str, str]]]:
-    return list(enumerate(zip(files, endings, strict=True)))
+        encoded = self._encoded()
+        columns = {name: quote(name) for name in rows.columns}
+        return rows.selectExpr(
+            *(f"{encoded[name]}({sql}) AS {sql}" if name in encoded else sql for name, sql in columns.items())
+        )
 
 
 def _text(value: Any) -> str:
@@ -120,10 +148,10 @@ class Pulled:
         self._waiting: queue.SimpleQueue[pa.Table | None] = queue.SimpleQueue()
         self._staged: pa.Table | None = None
 
-    def stage(self, rows: DataFrame, batch: int) -> Note:
+    def stage(self, rows: DataFrame, label: str) -> Note:
         """Bring the rows into this process."""
         self._staged = rows.toArrow()
-        return {"batch": batch}
+        return {"label": label}
 
     def publish(self, note: Note) -> None:
         """Put them where they are waited for."""
@@ -150,10 +178,10 @@ class Shown:
         self._show = show
         self._staged: pa.Table | None = None
 
-    def stage(self, rows: DataFrame, batch: int) -> Note:
+    def stage(self, rows: DataFrame, label: str) -> Note:
         """Bring the rows into this process."""
         self._staged = rows.toArrow()
-        return {"batch": batch}
+        return {"label": label}
 
     def publish(self, note: Note) -> None:
         """Print them."""
@@ -168,20 +196,13 @@ class Shown:
 class Nowhere:
     """Rows are worked out and thrown away: for measuring."""
 
-    def stage(self, rows: DataFrame, batch: int) -> Note:
+    def stage(self, rows: DataFrame, label: str) -> Note:
         """Work them out."""
         rows.write.format("noop").mode("overwrite").save()
-        return {"batch": batch}
+        return {"label": label}
 
     def publish(self, note: Note) -> None:
         """There is nothing to see."""
 
     def clear(self) -> None:
         """There is nothing to remove."""
-
-
-def require_folder(path: Path | None, query: str) -> Path:
-    """The folder of a delivery to files."""
-    if path is None:
-        raise InputError(f"query {query!r} is delivered to files, but has no path.", hint="deliver: {path: out/…}.")
-    return path

@@ -11,7 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.storagelevel import StorageLevel
 
 from tradewind.algebra.operators.base import Operator
+from tradewind.errors import InternalError
 from tradewind.spark.memory import Memory
+from tradewind.spark.tables.store import Tables
 
 
 class Clock(NamedTuple):
@@ -42,14 +44,29 @@ class Step:
         names: dict[Operator, str],
         clocks: dict[Operator, Clock],
         buckets: int,
+        tables: Tables | None = None,
     ) -> None:
         self.spark = spark
         self.memory = memory
         self.names = names
         self.clocks = clocks
         self.buckets = buckets
+        self._tables = tables
+        self.found: dict[Operator, list[DataFrame]] = {}
         self.deltas: dict[Operator, DataFrame | None] = {}
         self._kept: list[DataFrame] = []
+
+    @property
+    def batch(self) -> int:
+        """The number of the batch."""
+        return self.memory.batch
+
+    @property
+    def tables(self) -> Tables:
+        """The named tables that boxes read and update."""
+        if self._tables is None:
+            raise InternalError("a box works on a table, but no tables are open.")
+        return self._tables
 
     def keep(self, frame: DataFrame) -> DataFrame:
         """A frame that several will read, computed once."""
@@ -98,7 +115,7 @@ def together(*frames: DataFrame | None) -> DataFrame | None:
     found = None
     for frame in frames:
         if frame is not None:
-            found = frame if found is None else found.unionByName(frame)
+            found = frame if found is None else found.unionByName(frame, allowMissingColumns=True)
     return found
 
 

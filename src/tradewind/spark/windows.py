@@ -6,24 +6,26 @@ import math
 
 from pyspark.sql import DataFrame
 
-from tradewind.algebra.operators.aggregation import WINDOW
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import DataType, is_fraction
 from tradewind.algebra.windows import TimeWindow, ValueWindow
 from tradewind.spark.types import ddl, quote
 
+IN_WINDOW = "_window"
+"""The column that holds a row's window: rows may have a `window` of their own."""
+
 
 def in_windows(frame: DataFrame, window: TimeWindow | ValueWindow | None, schema: Schema) -> DataFrame:
-    """The rows of a frame in their windows; rows that lie in none are gone."""
+    """The rows of a frame in their windows, which stand in `_window`; rows that lie in none are gone."""
     if window is None:
         return frame
     if isinstance(window, TimeWindow):
-        return frame.selectExpr("*", f"{_over_time(window)} AS {WINDOW}")
+        return frame.selectExpr("*", f"{_over_time(window)} AS {IN_WINDOW}")
     starts = _value_starts(window, schema.type_of(window.column))
     rows = frame.selectExpr("*", f"explode({starts}) AS _start")
     kind = ddl(schema.type_of(window.column))
     bounds = f"named_struct('start', {_held('_start', kind)}, 'end', {_held(f'_start + {_number(window.size)}', kind)})"
-    return rows.selectExpr("*", f"{bounds} AS {WINDOW}").drop("_start")
+    return rows.selectExpr("*", f"{bounds} AS {IN_WINDOW}").drop("_start")
 
 
 def _over_time(window: TimeWindow) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from tradewind.algebra.aggregates import AggregateCall
@@ -21,14 +21,20 @@ from tradewind.spark.weights import single_copies
 def answered(rows: DataFrame, groups: Sequence[str], functions: Functions, schema: Schema) -> DataFrame:
     """One row for each group that holds rows: its columns, then the answers. `_weight` says how often a row is there.
 
-    What is approximate elsewhere is exact here: all rows are at hand, and an answer that is worked out twice must be the
-    same twice.
+    What is approximate elsewhere is exact here: all rows are at hand, and an answer that is worked out twice must be
+    the same twice.
     """
     if any(call.user or call.function in SPREADS for _, call in functions):
         rows = single_copies(rows)
-    shown = [f.expr(_answer(_exact(call), schema)).alias(name) for name, call in functions]
-    counted = rows.groupBy(*quoted(groups)).agg(f.expr(f"sum({WEIGHT})").alias("_rows"), *shown)
-    return counted.where("_rows > 0").drop("_rows")
+    parts: list[Column] = []
+    shown: list[str] = []
+    for number, (name, call) in enumerate(functions):
+        lifted, answer = _answer(_exact(call), schema)
+        names = [f"_p{number}_{place}" for place in range(len(lifted))]
+        parts += [f.expr(sql).alias(part) for part, sql in zip(names, lifted, strict=True)]
+        shown.append(f"{answer(*names)} AS {quote(name)}")
+    counted = rows.groupBy(*quoted(groups)).agg(f.expr(f"sum({WEIGHT})").alias("_rows"), *parts)
+    return counted.where("_rows > 0").selectExpr(*quoted(groups), *shown)
 
 
 def _exact(call: AggregateCall) -> AggregateCall:
@@ -36,18 +42,16 @@ def _exact(call: AggregateCall) -> AggregateCall:
     return replace(call, function=twin, parameters=call.parameters[:1]) if twin else call
 
 
-def _answer(call: AggregateCall, schema: Schema) -> str:
+def _answer(call: AggregateCall, schema: Schema) -> tuple[list[str], Callable[..., str]]:
+    """SQL aggregates over the rows, and the answer's SQL from them."""
     values = tuple(spark_sql(argument, schema) for argument in call.arguments)
-    if call.user is None and call.function in ("count_distinct", "percentile"):
-        return _over_values(call, values[0])
+    there = f"FILTER (WHERE {WEIGHT} > 0)"
+    if call.user is None and call.function == "count_distinct":
+        return [f"count(DISTINCT {values[0]}) {there}"], lambda count: count
+    if call.user is None and call.function == "percentile":
+        share = float(str(call.parameters[0]))
+        found = f"percentile(CAST({values[0]} AS DOUBLE), {share!r}D, {WEIGHT}) {there}"
+        return [found], lambda value: f"{value} + 0D"
     rows = Rows(values, WEIGHT, quote(schema.time) if schema.time else None)
     state = state_of(call, call.state_type(schema).fields[0][1], rows, lean=False)
-    return state.finish(*(part.lift for part in state.parts))
-
-
-def _over_values(call: AggregateCall, value: str) -> str:
-    there = f"FILTER (WHERE {WEIGHT} > 0)"
-    if call.function == "count_distinct":
-        return f"count(DISTINCT {value}) {there}"
-    share = float(str(call.parameters[0]))
-    return f"percentile(CAST({value} AS DOUBLE), {share!r}D, {WEIGHT}) {there} + 0D"
+    return [part.lift for part in state.parts], state.finish

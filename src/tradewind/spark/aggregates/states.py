@@ -122,12 +122,14 @@ def _fraction_sum(rows: Rows, lean: bool) -> _Sum:
         return _Sum((Part("DOUBLE", f"sum({rows.times(value)})", _total),), lambda total: total)
     finite = f"abs({value}) < double('Infinity')"
     parts = [Part("DOUBLE", f"coalesce(sum({rows.times(f'if({finite}, {value}, 0D)')}), 0D)", _total)]
-    for odd in ("double('Infinity')", "double('-Infinity')", "double('NaN')"):
-        parts.append(Part("BIGINT", rows.count(f"{value} = {odd}"), _total))
+    odd = ("double('Infinity')", "double('-Infinity')", "double('NaN')")
+    parts += [Part("BIGINT", rows.count(f"{value} = {one}"), _total) for one in odd]
 
     def exact(total: str, up: str, down: str, nan: str) -> str:
         odd = f"CASE WHEN {nan} > 0 OR ({up} > 0 AND {down} > 0) THEN double('NaN')"
-        return f"({odd} WHEN {up} > 0 THEN double('Infinity') WHEN {down} > 0 THEN double('-Infinity') ELSE {total} END)"
+        return (
+            f"({odd} WHEN {up} > 0 THEN double('Infinity') WHEN {down} > 0 THEN double('-Infinity') ELSE {total} END)"
+        )
 
     return _Sum(tuple(parts), exact)
 
@@ -143,7 +145,9 @@ def _sum(_: str, type_: DataType, __: tuple[LiteralValue, ...], rows: Rows, lean
 
     def answer(*columns: str) -> str:
         exact = total.exact(*columns)
-        return f"({exact} + 0D)" if is_fraction(type_) else f"try_cast({exact} AS BIGINT)" if is_integer(type_) else exact
+        return (
+            f"({exact} + 0D)" if is_fraction(type_) else f"try_cast({exact} AS BIGINT)" if is_integer(type_) else exact
+        )
 
     if lean:
         return State(total.parts, answer)
@@ -186,9 +190,7 @@ def _moments(value: str, condition: str) -> Part:
     chosen = f"FILTER (WHERE {condition})"
     mean = f"coalesce(avg({value}) {chosen}, 0D)"
     spread = f"coalesce(var_pop({value}) {chosen}, 0D) * count({value}) {chosen}"
-    return Part(
-        _MOMENTS, f"named_struct('n', count({value}) {chosen}, 'mean', {mean}, 'm2', {spread})", _merge_moments
-    )
+    return Part(_MOMENTS, f"named_struct('n', count({value}) {chosen}, 'mean', {mean}, 'm2', {spread})", _merge_moments)
 
 
 def _spread(name: str, _: DataType, __: tuple[LiteralValue, ...], rows: Rows, ___: bool) -> State:
@@ -296,7 +298,8 @@ def _user(user: UserAggregate, rows: Rows) -> State:
 
     def fold(states_: str) -> str:
         # Wrapped, because a state may be NULL, which lists leave out.
-        pair = f"named_struct('s', if(x IS NULL, y.s, element_at(transform(array(x.s), a -> element_at(transform(array(y.s), b -> {merged}), 1)), 1)))"
+        both = f"element_at(transform(array(x.s), a -> element_at(transform(array(y.s), b -> {merged}), 1)), 1)"
+        pair = f"named_struct('s', if(x IS NULL, y.s, {both}))"
         return f"aggregate({states_}, CAST(NULL AS {wrapped}), (x, y) -> {pair})"
 
     names = user.over.names
@@ -310,7 +313,9 @@ def _user(user: UserAggregate, rows: Rows) -> State:
         lambda column: fold(f"collect_list({column})"),
     )
     finished = spark_sql(user.finish, Schema((("state", user.state),)))
-    return State((part,), lambda s: f"if({s} IS NULL, NULL, element_at(transform(array({s}.s), state -> {finished}), 1))")
+    return State(
+        (part,), lambda s: f"if({s} IS NULL, NULL, element_at(transform(array({s}.s), state -> {finished}), 1))"
+    )
 
 
 SPREADS = ("var_samp", "var_pop", "stddev_samp", "stddev_pop")

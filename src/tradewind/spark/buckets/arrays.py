@@ -7,6 +7,7 @@ part by part.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -168,6 +169,18 @@ def ranks(array: Array, *, dense: bool = False) -> Ints:
     found = np.empty(len(array), dtype=np.int64)
     found[order] = np.cumsum(differs([word[order] for word in words])) - 1
     return found
+
+
+def joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Arrays one after the other, without a copy where only one of them holds anything."""
+    filled = [part for part in parts if len(part)]
+    return filled[0] if len(filled) == 1 else np.concatenate(parts)
+
+
+def stretches(begins: Flags) -> tuple[Ints, Ints]:
+    """Where stretches begin, and how long they are; the first place begins one."""
+    starts = np.flatnonzero(begins)
+    return starts, np.diff(np.append(starts, len(begins)))
 
 
 def differs(words: list[Ints]) -> Flags:

@@ -53,19 +53,18 @@ def _coded(leaf: Array) -> _Coded | _Ranged:
     if kinds.is_integer(leaf.type) and len(leaf) > leaf.null_count:
         bounds = pc.min_max(leaf)
         low, high = bounds["min"].as_py(), bounds["max"].as_py()
-        if high - low < _SPARSE * len(leaf) and -(2**62) < low and high < 2**62:
+        if high - low < _SPARSE * len(leaf) and low > -(2**62) and high < 2**62:
             return _Ranged(low, high, leaf)
     return _Coded(leaf)
 
 
 class Groups:
-    """The groups of some rows, each with a number below `count`."""
+    """The groups of some rows, told by all columns of a table, each with a number below `count`."""
 
-    def __init__(self, keys: Sequence[str], touching: Array) -> None:
-        self._keys = keys
+    def __init__(self, touching: Array) -> None:
         self._steps: list[tuple[_Coded | _Ranged, _Coded | None]] = []
-        codes, self.count = np.zeros(touching.num_rows, dtype=np.int64), 1
-        for leaf in _leaves(keys, touching):
+        codes, self.count = np.zeros(0, dtype=np.int64), 0
+        for leaf in _leaves(touching):
             one = _coded(leaf)
             if not self._steps:
                 codes, self.count = one.codes, one.count
@@ -80,7 +79,7 @@ class Groups:
     def find(self, table: Array) -> Ints:
         """The groups of other rows; -1 for groups that are not among these."""
         codes = np.zeros(table.num_rows, dtype=np.int64)
-        for (one, both), leaf in zip(self._steps, _leaves(self._keys, table), strict=True):
+        for (one, both), leaf in zip(self._steps, _leaves(table), strict=True):
             found = one.find(leaf)
             if both is not None:
                 pairs = np.where((codes < 0) | (found < 0), -1, codes * one.count + found)
@@ -95,8 +94,14 @@ class Groups:
         return found
 
 
-def _leaves(keys: Sequence[str], table: Array) -> list[Array]:
-    return [leaf for key in keys for leaf in _parts(column(table, key))]
+def keys_of(table: Array, keys: Sequence[str]) -> Array:
+    """The key columns alone, under names that two inputs share. Without keys all rows are one group."""
+    columns = [column(table, key) for key in keys] or [pa.nulls(table.num_rows)]
+    return pa.table(dict(zip(map(str, range(len(columns))), columns, strict=True)))
+
+
+def _leaves(table: Array) -> list[Array]:
+    return [leaf for name in table.column_names for leaf in _parts(column(table, name))]
 
 
 def _parts(array: Array) -> list[Array]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tradewind.spark.buckets.arrays import FOREVER, Array, Flags, Ints
+from tradewind.spark.buckets.arrays import FOREVER, Array, Flags, Ints, differs, joined
 from tradewind.spark.buckets.operator import COUNT, DUE, PANE, PANE_DUE, PANE_WINDOW, SIGN, WEIGHT
 from tradewind.spark.buckets.store import Merged
 
@@ -22,8 +22,8 @@ class Panes(NamedTuple):
 
     member: Ints
     """Numbers of merged rows, those of one pane in order."""
-    count: Ints | None
-    """How often each is there; None for once each, and the same row may follow itself."""
+    often: Ints | None
+    """How often each is there; None for once each. The same row may follow itself."""
     first: Ints
     length: Ints
     place: Ints
@@ -31,6 +31,8 @@ class Panes(NamedTuple):
 
     def only(self, chosen: Flags) -> Panes:
         """Some of the panes."""
+        if chosen.all():
+            return self
         return self._replace(first=self.first[chosen], length=self.length[chosen], place=self.place[chosen])
 
 
@@ -58,11 +60,11 @@ def differing(old: Panes, new: Panes) -> tuple[Flags, Flags]:
 def _print(panes: Panes, salt: int) -> _Hashes:
     """A number that only panes of equal members and place share: a sum of random numbers, one for each member."""
     each = _mixed(panes.member, salt)
-    if panes.count is not None:
-        each *= panes.count.astype(np.uint64)
+    if panes.often is not None:
+        each *= panes.often.astype(np.uint64)
     sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(each, dtype=np.uint64)])
     total = sums[panes.first + panes.length] - sums[panes.first]
-    return total + _mixed(panes.place, salt ^ 0x5851F42D4C957F2D)
+    return np.asarray(total + _mixed(panes.place, salt ^ 0x5851F42D4C957F2D))
 
 
 def _mixed(numbers: Ints, salt: int) -> _Hashes:
@@ -81,18 +83,18 @@ def listed(merged: Merged, sides: Sequence[Panes], windows: Array, due: Ints) ->
     """
     parts = [_members(panes) for panes in sides]
     before = (0, len(sides[0].first))
-    pane = np.concatenate([part[0] + start for part, start in zip(parts, before, strict=True)])
-    member = np.concatenate([part[1] for part in parts])
+    pane = joined([part[0] + start if start else part[0] for part, start in zip(parts, before, strict=True)])
+    member = joined([part[1] for part in parts])
     sign = np.ones(len(pane), dtype=np.int64)
     sign[: len(parts[0][0])] = -1
     spread = pa.array(pane)
-    rows = merged.table.take(pa.array(merged.rows[member]))
+    rows = merged.table.take(pa.array(merged.rows.take(member)))
     columns = {name: rows.column(name) for name in rows.column_names if name not in (DUE, WEIGHT)}
     return pa.table(
         {
             PANE: spread,
             SIGN: sign,
-            COUNT: np.concatenate([part[2] for part in parts]),
+            COUNT: joined([part[2] for part in parts]),
             PANE_WINDOW: windows.take(spread),
             PANE_DUE: moments(due).take(spread),
         }
@@ -103,17 +105,14 @@ def listed(merged: Merged, sides: Sequence[Panes], windows: Array, due: Ints) ->
 def _members(panes: Panes) -> tuple[Ints, Ints, Ints]:
     """The number of the pane, the row, and how often it is there, for each member of each pane."""
     pane = np.repeat(np.arange(len(panes.first)), panes.length)
-    skipped = panes.first - (np.cumsum(panes.length) - panes.length)
-    place = np.arange(len(pane)) + skipped[pane]
-    member = panes.member[place]
-    if panes.count is not None:
-        return pane, member, panes.count[place]
-    new = np.ones(len(pane), dtype=np.bool_)
-    new[1:] = (pane[1:] != pane[:-1]) | (member[1:] != member[:-1])
-    if new.all():
-        return pane, member, np.ones(len(pane), dtype=np.int64)
-    starts = np.flatnonzero(new)
-    return pane[starts], member[starts], np.diff(np.append(starts, len(pane)))
+    place = np.repeat(panes.first - (np.cumsum(panes.length) - panes.length), panes.length)
+    place += np.arange(len(place))
+    member = panes.member.take(place)
+    often = np.ones(len(pane), dtype=np.int64) if panes.often is None else panes.often.take(place)
+    if not (panes.member[1:] == panes.member[:-1]).any():
+        return pane, member, often
+    starts = np.flatnonzero(differs([pane, member]))
+    return pane[starts], member[starts], np.add.reduceat(often, starts)
 
 
 def moments(due: Ints) -> Array:

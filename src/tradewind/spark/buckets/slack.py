@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tradewind.spark.buckets.arrays import Array, Flags, Ints, column, ranks
-from tradewind.spark.buckets.groups import Groups
+from tradewind.spark.buckets.arrays import Array, Flags, Ints, column, differs, ranks, stretches
+from tradewind.spark.buckets.groups import Groups, keys_of
 from tradewind.spark.buckets.operator import State
 from tradewind.spark.buckets.sorting import order_of, packed, quick_order, stable_order
 from tradewind.spark.buckets.store import Gathered, contents
@@ -36,7 +36,7 @@ class Slack(NamedTuple):
         columns = list(dict.fromkeys((*self.keys, self.order)))
         own = given.table.select(columns)
         tops = state[TOPS] if TOPS in state else own.slice(0, 0)
-        found = groups.find(tops)
+        found = groups.find(keys_of(tops, self.keys))
         table = pa.concat_tables([tops, own]).combine_chunks()
         rank = ranks(column(table, self.order))
         group = np.concatenate([found, given.group])
@@ -123,7 +123,7 @@ def in_time(group: Ints, rank: Ints, slack: int) -> Flags:
         asked = np.zeros(int(group.max()) + 1, dtype=np.bool_)
         asked[group[order[doubtful]]] = True
         places = order[asked[group[order]]]
-        starts = np.flatnonzero(np.diff(group[places], prepend=-1))
+        starts, _ = stretches(differs([group[places]]))
         for members in np.split(places, starts[1:]):
             found[members] = _one_by_one(rank[members].tolist(), slack)
     return found
@@ -148,6 +148,6 @@ def _greatest(group: Ints, rank: Ints, many: int) -> Ints:
     """Where the greatest rows of each group are, at most so many."""
     order = quick_order(packed(group, rank))
     sorted_group = group[order]
-    ends = np.append(np.flatnonzero(np.diff(sorted_group)) + 1, len(order))
-    behind = np.repeat(ends, np.diff(ends, prepend=0)) - np.arange(len(order))
+    starts, lengths = stretches(differs([sorted_group]))
+    behind = np.repeat(starts + lengths, lengths) - np.arange(len(order))
     return order[behind <= many]

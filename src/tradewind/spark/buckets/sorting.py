@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 
-from tradewind.spark.buckets.arrays import Array, Flags, Ints, differs, sort_words
+from tradewind.spark.buckets.arrays import Array, Flags, Ints, differs, sort_words, stretches
 
 _ROOM = 2**63
 
@@ -68,8 +68,7 @@ def order_of(group: Ints, rank: Ints, contents: Iterable[Array]) -> tuple[Ints, 
     tied[:-1] |= ~new[1:]
     places = np.flatnonzero(tied)
     members = order[places]
-    starts = np.flatnonzero(new[places])
-    run = np.repeat(starts, np.diff(np.append(starts, len(places))))
+    run = np.repeat(*stretches(new[places]))
     classes = refined(run, members, contents)
     inside = stable_order(classes)
     order[places] = members[inside]

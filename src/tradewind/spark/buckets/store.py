@@ -15,13 +15,15 @@ import numpy as np
 import pyarrow as pa
 
 from tradewind.spark.buckets import cold
-from tradewind.spark.buckets.arrays import FOREVER, NEVER, Array, Flags, Ints, column, integers, ticks
+from tradewind.spark.buckets.arrays import FOREVER, NEVER, Array, Flags, Ints, column, integers, joined, ticks
 from tradewind.spark.buckets.cold import UNTIL
-from tradewind.spark.buckets.groups import Groups
+from tradewind.spark.buckets.groups import Groups, keys_of
 from tradewind.spark.buckets.operator import DUE, WEIGHT, Moment, State
 from tradewind.spark.buckets.sorting import order_of
 
 WAKES = "_wakes"
+DONE = NEVER
+"""Until when a row is needed that nothing will ever touch."""
 _CLOCK, _MARK = "clock", "mark"
 
 
@@ -52,8 +54,8 @@ class Gathered(NamedTuple):
     weight: Ints
     remembered: int
     """How many of the rows were remembered."""
-    cooled: Ints
-    """For rows that were cold, until when nothing could touch them; NEVER for all others."""
+    cooled: Ints | None
+    """For rows that were cold, until when nothing could touch them; NEVER for all others, and None if none was."""
 
 
 class Merged(NamedTuple):
@@ -67,8 +69,9 @@ class Merged(NamedTuple):
     old: Ints
     new: Ints
     cold: Ints
-    """How many of a row were in the cold tables."""
+    """How many of a row were in the cold tables,"""
     cooled: Ints
+    """and until when nothing could touch these."""
 
 
 class Shelf:
@@ -80,55 +83,55 @@ class Shelf:
         self.news = news
         self.clock = clock
         self._state = state
-        self._hot = state[name] if name in state else None
+        self._hot = state.get(name)
         self._until = integers(column(self._hot, UNTIL)) if self._hot is not None else np.zeros(0, dtype=np.int64)
         self._leaving = self._until < clock.now
         self._touched = np.zeros(len(self._until), dtype=np.bool_)
 
     def touching(self) -> Array:
         """The keys of the groups that must be looked at: those of the news, then those that the mark wakes."""
-        own = self.news.select(list(self.keys))
-        if self._hot is None or not self._leaving.any():
+        own = keys_of(self.news, self.keys)
+        passed = self._leaving | (self.clock.now == FOREVER)
+        if self._hot is None or not passed.any():
             return own
-        waking = self._leaving & _is_true(column(self._hot, WAKES))
-        return pa.concat_tables([own, self._hot.select(list(self.keys)).filter(pa.array(waking))])
+        waking = passed & _is_true(column(self._hot, WAKES))
+        return pa.concat_tables([own, keys_of(self._hot, self.keys).filter(pa.array(waking))])
 
     def gathered(self, groups: Groups, own: Ints, late: Flags, threshold: int) -> Gathered:
         """All rows of the groups. `own` are the groups of the news; cold rows from the threshold on are read for the
         `late` ones.
         """
         names = [name for name in self.news.column_names if name != WEIGHT]
-        tables, codes, weights, cooled = [], [], [], []
+        tables, codes, cooled = [], [], None
         if self._hot is not None:
-            found = groups.find(self._hot)
+            found = groups.find(keys_of(self._hot, self.keys))
             self._touched = found >= 0
             tables.append(self._hot if self._touched.all() else self._hot.filter(pa.array(self._touched)))
             codes.append(found[self._touched])
-            cooled.append(np.full(len(codes[-1]), NEVER))
         slept = cold.since(self._state, self.name, threshold) if late.any() else None
         if slept is not None:
-            found = groups.find(slept)
+            found = groups.find(keys_of(slept, self.keys))
             wanted = (found >= 0) & late[found]
             tables.append(slept.filter(pa.array(wanted)))
-            codes.append(found[wanted])
-            cooled.append(integers(column(tables[-1], UNTIL)))
-        remembered = sum(len(one) for one in codes)
+            hot, codes = sum(len(one) for one in codes), [*codes, found[wanted]]
+            cooled = np.full(hot + len(codes[-1]) + self.news.num_rows, NEVER)
+            cooled[hot : hot + len(codes[-1])] = integers(column(tables[-1], UNTIL))
         tables.append(self.news)
-        weights = [integers(column(table, WEIGHT)) for table in tables]
-        cooled.append(np.full(self.news.num_rows, NEVER))
         return Gathered(
-            pa.concat_tables([table.select(names) for table in tables]).combine_chunks(),
-            np.concatenate([*codes, own]),
-            np.concatenate(weights),
-            remembered,
-            np.concatenate(cooled),
+            pa.concat_tables(
+                [table.select(names) for table in tables if table.num_rows] or [self.news.select(names)]
+            ).combine_chunks(),
+            joined([*codes, own]),
+            joined([integers(column(table, WEIGHT)) for table in tables]),
+            sum(len(one) for one in codes),
+            cooled,
         )
 
     def kept(self, merged: Merged, until: Ints, wakes: Flags) -> State:
         """What to remember: the rows of the groups that were looked at, as they are now, and all others as before."""
         if self.clock.frozen == FOREVER:
             return {}
-        alive = merged.new != 0
+        alive = (merged.new != 0) & (until != DONE)
         stays = alive & (until >= self.clock.now)
         cools = alive & ~stays & (until >= self.clock.frozen)
         hot = [_tabled(merged, stays, merged.new, until, wakes)]
@@ -161,17 +164,19 @@ def _tabled(merged: Merged, chosen: Flags, weight: Ints, until: Ints, wakes: Fla
 def merged(given: Gathered, rank: Ints, skip: Sequence[str]) -> Merged:
     """The rows in order, equal ones made one. The columns to skip are told by group and rank."""
     order, new = order_of(given.group, rank, contents(given.table, skip))
-    weight = given.weight[order]
-    old = np.where(order < given.remembered, weight, 0)
-    cooled = given.cooled[order]
-    was = np.where(cooled != NEVER, weight, 0)
+    weight = given.weight.take(order)
+    old = weight * (order < given.remembered)
+    was = cooled = np.zeros(len(order), dtype=np.int64)
+    if given.cooled is not None:
+        cooled = given.cooled.take(order)
+        was = weight * (cooled != NEVER)
     rows = order
     if not new.all():
         starts = np.flatnonzero(new)
-        rows = order[starts]
+        rows = order.take(starts)
         weight, old, was = (np.add.reduceat(part, starts) for part in (weight, old, was))
         cooled = np.maximum.reduceat(cooled, starts)
-    return Merged(given.table, rows, given.group[rows], rank[rows], old, weight, was, cooled)
+    return Merged(given.table, rows, given.group.take(rows), rank.take(rows), old, weight, was, cooled)
 
 
 def contents(table: Array, skip: Sequence[str] = ()) -> Iterator[Array]:

@@ -25,6 +25,9 @@ _SIMPLE: dict[str, pa.DataType] = {
 _COUNTED = _SIMPLE | {"DATE": pa.int32(), "TIMESTAMP": pa.int64(), "INTERVAL": pa.int64()}
 """As the interpreter has them: times are counted in days and microseconds."""
 
+_MANY = 256
+"""Fewer rows would not get smaller by compression, which takes longer than all else."""
+
 
 def arrow_type(type_: DataType, simple: Mapping[str, pa.DataType] = _SIMPLE) -> pa.DataType:
     """How Arrow calls a type.
@@ -101,7 +104,8 @@ def counted_in(table: pa.Table, schema: Schema) -> Counter[Values]:
 def packed(table: pa.Table) -> bytes:
     """An Arrow table as bytes to be kept."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+    options = pa.ipc.IpcWriteOptions(compression="lz4" if table.num_rows >= _MANY else None)
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     return bytes(sink.getvalue())
 

@@ -80,7 +80,7 @@ class Database(ABC):
 
     def quoted(self, name: str) -> str:
         """A name in a statement."""
-        if "\0" in name or name.lower().startswith((PREFIX, "sqlite_", "pg_")):
+        if "\0" in name:
             raise InputError(f"{name!r} cannot be a name in a database.", where=self.place, hint="rename it.")
         return '"' + name.replace('"', '""') + '"'
 
@@ -96,6 +96,12 @@ class Stored(ABC):
     """The way back."""
 
     def __init__(self, database: Database, table: Table) -> None:
+        if table.name.lower().startswith((PREFIX, "sqlite_", "pg_")):
+            raise InputError(
+                f"no table may be named {table.name!r}: such names are the database's own.",
+                where=database.place,
+                hint="rename it.",
+            )
         self.database = database
         self.table = table
         self.name = database.quoted(table.name)

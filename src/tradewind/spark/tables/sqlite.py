@@ -36,18 +36,11 @@ class SQLite(Database):
     def __init__(self, path: str) -> None:
         super().__init__(path)
         try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            # Spark calls back from threads of its own, one at a time.
-            self._connection = sqlite3.connect(path, _PATIENCE, isolation_level=None, check_same_thread=False)
-            # Others can read while we write.
-            self.run("PRAGMA journal_mode = WAL")
+            self._connection = _opened(path)
         except (OSError, sqlite3.Error) as error:
             raise InputError(
                 f"cannot be used as a database: {error}.", where=path, hint="name a file that is new or was made here."
             ) from error
-        # A batch that was committed must not be lost when the machine fails: others rely on it.
-        self.run("PRAGMA synchronous = FULL")
-        self.run("PRAGMA cache_size = -65536")
 
     def run(self, text: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """Run one statement and give its rows."""
@@ -78,6 +71,22 @@ class SQLite(Database):
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+
+def _opened(path: str) -> sqlite3.Connection:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    # Spark calls back from threads of its own, one at a time.
+    connection = sqlite3.connect(path, _PATIENCE, isolation_level=None, check_same_thread=False)
+    try:
+        # Others can read while we write.
+        connection.execute("PRAGMA journal_mode = WAL")
+        # A batch that was committed must not be lost when the machine fails: the query relies on it.
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA cache_size = -65536")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _digits(type_: DataType) -> Coder:
@@ -118,17 +127,19 @@ class SQLiteTable(Stored):
     def fetch(self, keys: Collection[Values]) -> Iterator[Values]:
         """All rows that have one of these keys, many at a time."""
         size = max(1, _AT_ONCE // len(self.key))
-        one = f"({', '.join('?' * len(self.key))})"
-        named = self.key[0] if len(self.key) == 1 else f"({', '.join(self.key)})"
-        asked = self.encoded_keys(key for key in keys if None not in key)
+        asked = self.encoded_keys(keys)
         for start in range(0, len(asked), size):
             part = asked[start : start + size]
-            places = ", ".join([one] * len(part)) if len(self.key) > 1 else ", ".join("?" * len(part))
-            among = f"VALUES {places}" if len(self.key) > 1 else places
-            text = f"{self._select} WHERE {named} IN ({among})"
-            yield from self.decoded(self.database.run(text, [value for key in part for value in key]))
-        for key in self.encoded_keys(key for key in keys if None in key):
-            yield from self.decoded(self.database.run(f"{self._select} WHERE {self._of_key}", key))
+            values = [value for key in part for value in key]
+            yield from self.decoded(self.database.run(self.asking(len(part)), values))
+
+    def asking(self, count: int) -> str:
+        """A statement that asks for so many keys. `IS` finds NULL, and CROSS JOIN makes SQLite look each key up."""
+        one = f"({', '.join('?' * len(self.key))})"
+        columns = ", ".join(f"kept.{name}" for name in self.columns)
+        same = " AND ".join(f"kept.{name} IS asked.column{number}" for number, name in enumerate(self.key, start=1))
+        asked = f"(VALUES {', '.join([one] * count)}) AS asked"
+        return f"SELECT {columns} FROM {asked} CROSS JOIN {self.name} AS kept ON {same}"
 
     def write(
         self, cleared: Sequence[Values], replaced: Sequence[tuple[Values, Values]], added: Sequence[Values]

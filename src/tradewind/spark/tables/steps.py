@@ -15,8 +15,6 @@ from tradewind.interpreter.values import Value
 from tradewind.spark.tables.arrow import delta_table, dues_in, rows_in, weights_in
 
 Box = Read | Update
-SIZE = 4096
-"""So many steps are kept together, and are done again together when one of them changes."""
 
 
 class Step(NamedTuple):
@@ -72,8 +70,8 @@ class Order:
         return self._contents[step.box](Row(step.values, step.due))
 
     def _table(self, box: int, steps: Sequence[Step]) -> pa.Table:
-        rows, dues, weights = ([step[place] for step in steps] for place in (3, 4, 5))
-        return delta_table(rows, dues, weights, self.boxes[box].input.schema)
+        rows, dues = [step.values for step in steps], [step.due for step in steps]
+        return delta_table(rows, dues, [step.weight for step in steps], self.boxes[box].input.schema)
 
 
 _moment = itemgetter(0, 1)
@@ -92,11 +90,11 @@ def added_up(steps: Iterable[Step]) -> list[Step]:
     return [step for step in total.values() if step.weight]
 
 
-def pieces(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
-    """Ordered steps in pieces of about `SIZE`. Steps of one time are never parted."""
+def pieces(steps: Sequence[Step], size: int) -> Iterator[Sequence[Step]]:
+    """Ordered steps in pieces of about a size. Steps of one time are never parted."""
     start = 0
     while start < len(steps):
-        end = min(start + SIZE, len(steps))
+        end = min(start + size, len(steps))
         while end < len(steps) and steps[end].time == steps[end - 1].time:
             end += 1
         yield steps[start:end]

@@ -9,8 +9,11 @@ from itertools import chain
 from tradewind.interpreter.rows import Bag, Row, Values, tidy
 from tradewind.spark.tables.boxes import Answers, Changes
 from tradewind.spark.tables.history import History, Segment
-from tradewind.spark.tables.steps import SIZE, Order, Step, added_up, pieces
+from tradewind.spark.tables.steps import Order, Step, added_up, pieces
 from tradewind.spark.tables.working import Working
+
+SIZE = 4096
+"""So many steps are kept together, and are done again together when one comes between them."""
 
 
 class Turn:
@@ -45,7 +48,7 @@ class Turn:
             if sum(one.steps for one in waiting) >= SIZE // 2 or segment is later[-1]:
                 self._do_again(waiting, news[begin:done], changed)
                 waiting, begin = [], done
-        for piece in pieces(news[begin:]):
+        for piece in pieces(news[begin:], SIZE):
             self._do(piece)
 
     def _go_back(self, later: Sequence[Segment], changed: dict[Segment, Counter[Values]]) -> None:
@@ -68,7 +71,7 @@ class Turn:
             for box, answered in self._history.answered(segment):
                 self._answer(box).subtract(answered)
             self._history.drop(segment)
-        for piece in pieces(steps):
+        for piece in pieces(steps, SIZE):
             self._drift.update(self._do(piece))
         self._drift = Counter({row: weight for row, weight in self._drift.items() if weight})
 

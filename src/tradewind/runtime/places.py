@@ -1,0 +1,47 @@
+"""Where a deployment's streams and answers are: the one site they must share for now, and the sinks there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+
+from tradewind.errors import InputError
+from tradewind.frontends.deployment.deployment import Deployment, Query
+from tradewind.spark.sinks import Files, Nowhere, Pulled, Shown, Sink
+
+
+def one_site(found: Deployment) -> str:
+    """The site at which everything is; an error that names the sites when there are several."""
+    if len(found.sites) == 1:
+        return next(iter(found.sites))
+    read = found.graph().sources()
+    used = {site: f"stream {name!r}" for name in read for site in found.streams[name].origins}
+    used |= {query.deliver.site: f"query {name!r}" for name, query in found.queries.items()}
+    if len(used) == 1:
+        return next(iter(used))
+    shown = ", ".join(f"{site} ({what})" for site, what in sorted(used.items()))
+    raise InputError(
+        f"its streams and deliveries are at several sites: {shown}.",
+        where=found.name,
+        hint="this version runs files at one site; `tradewind explain` shows how it would be cut.",
+    )
+
+
+def sink_of(name: str, query: Query, base: Path, show: Callable[[str, pa.Table], None] | None, *, pulled: bool) -> Sink:
+    """The sink that a query's delivery names; without a format rows are pulled, or shown where nobody can pull."""
+    deliver = query.deliver
+    kind = deliver.format or ("parquet" if deliver.path else "memory" if pulled or show is None else "console")
+    match kind:
+        case "memory":
+            return Pulled()
+        case "noop":
+            return Nowhere()
+        case "console":
+            return Shown((lambda rows: show(name, rows)) if show is not None else lambda _: None)
+    if deliver.path is None:
+        raise InputError(
+            f"query {name!r} is delivered as {kind}, but has no path.", where=name, hint="deliver: {path: out/…}."
+        )
+    return Files(base / deliver.path, kind, deliver.options, query.operator.schema)

@@ -1,0 +1,144 @@
+"""Values on straight lines between two points, as exact arithmetic rounded once to a double would give them.
+
+Twice the precision of a double, with a bound on the error, decides nearly all of them; where the bound leaves two
+answers, fractions decide.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.types as kinds
+
+from tradewind.spark.buckets.arrays import Array, Flags, Ints, integers, known, numbers, unscaled
+
+_Doubles = npt.NDArray[np.float64]
+_WHOLE = 2**53
+"""Doubles hold all whole numbers up to this."""
+_SMALL, _LARGE = 1e-200, 1e200
+"""Between these neither products nor their rounding errors leave the range of doubles."""
+_ERROR = 2.0**-100
+_SPLITTER = 2.0**27 + 1
+_POWERS = 22
+"""Powers of ten up to this one are doubles."""
+
+
+class Stretch(NamedTuple):
+    """Pairs of rows, the times of both, and a moment between them; the same row twice at its own time."""
+
+    before: Ints
+    after: Ints
+    start: Ints
+    end: Ints
+    moment: Ints
+
+
+def on_line(values: Array, at: Stretch) -> Array:
+    """The value at each moment; NULL where a value that is needed is."""
+    doubles, exact, divisor = _doubles(values)
+    there = known(values)
+    end = np.where(at.moment == at.start, at.before, at.after)
+    result = doubles[end] / float(divisor) if divisor <= 10**_POWERS else doubles[end]
+    given = there[end]
+    between = (at.moment != at.start) & (at.moment != at.end)
+    slow = ~between & given & ~(exact[end] & (divisor <= 10**_POWERS) | kinds.is_integer(values.type))
+    places = np.flatnonzero(between)
+    if len(places):
+        inner = Stretch(*(part[places] for part in at))
+        given[places] = there[inner.before] & there[inner.after]
+        result[places], doubtful = _between(doubles, exact, divisor, inner)
+        slow[places] = doubtful & given[places]
+    rest = np.flatnonzero(slow)
+    if len(rest):
+        result[rest] = _by_fractions(values, Stretch(*(part[rest] for part in at)))
+    result += 0.0
+    result[np.isnan(result)] = np.nan
+    return pa.array(result, mask=~given)
+
+
+def _doubles(values: Array) -> tuple[_Doubles, Flags, int]:
+    """Numbers as doubles times a divisor, and where these are exact."""
+    if kinds.is_floating(values.type):
+        found = numbers(values)
+        return found, np.ones(len(found), dtype=np.bool_), 1
+    if kinds.is_decimal(values.type):
+        high, whole = unscaled(values) if len(values) else (np.zeros(0, dtype=np.int64),) * 2
+        fits = high == whole >> 63
+        divisor = 10**values.type.scale
+    else:
+        whole = integers(values)
+        fits = np.ones(len(whole), dtype=np.bool_)
+        divisor = 1
+    return whole.astype(np.float64), fits & (whole >= -_WHOLE) & (whole <= _WHOLE), divisor
+
+
+def _between(doubles: _Doubles, exact: Flags, divisor: int, at: Stretch) -> tuple[_Doubles, Flags]:
+    """The values strictly between two points, and where they are not certain."""
+    old, new = doubles[at.before], doubles[at.after]
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(old) & np.isfinite(new)
+        share = (at.moment - at.start) / (at.end - at.start)
+        plain = old + (new - old) * share
+        value, certain = _interpolated(old, new, at, float(divisor))
+    wide = (at.end - at.start) > _WHOLE // divisor
+    fits = exact[at.before] & exact[at.after] & ~wide & _moderate(old) & _moderate(new)
+    # With an infinity or NaN there is nothing exact to say.
+    return np.where(finite, value, plain), finite & ~(fits & certain)
+
+
+def _moderate(values: _Doubles) -> Flags:
+    size = np.abs(values)
+    return np.asarray((size == 0) | ((size > _SMALL) & (size < _LARGE)))
+
+
+def _interpolated(old: _Doubles, new: _Doubles, at: Stretch, divisor: float) -> tuple[_Doubles, Flags]:
+    """(old * (end - moment) + new * (moment - start)) / (end - start), and where that is surely rounded right."""
+    whole = (at.end - at.start).astype(np.float64) * divisor
+    left, left_rest = _product(old, (at.end - at.moment).astype(np.float64))
+    right, right_rest = _product(new, (at.moment - at.start).astype(np.float64))
+    total, rest = _sum(left, right)
+    rest = rest + (left_rest + right_rest)
+    quotient = total / whole
+    back, back_rest = _product(quotient, whole)
+    value, tail = _sum(quotient, ((total - back) - back_rest + rest) / whole)
+    error = (np.abs(left) + np.abs(right)) / whole * _ERROR
+    nothing = (left == -right) & (left_rest == -right_rest)
+    certain = (value + (tail - error) == value) & (value + (tail + error) == value)
+    return np.where(nothing, 0.0, value), certain | nothing
+
+
+def _sum(one: _Doubles, two: _Doubles) -> tuple[_Doubles, _Doubles]:
+    """A sum and what rounding took from it (Knuth)."""
+    found = one + two
+    part = found - one
+    return found, (one - (found - part)) + (two - part)
+
+
+def _product(one: _Doubles, two: _Doubles) -> tuple[_Doubles, _Doubles]:
+    """A product and what rounding took from it (Dekker)."""
+    found = one * two
+    one_high, one_low = _halves(one)
+    two_high, two_low = _halves(two)
+    return found, one_low * two_low - (((found - one_high * two_high) - one_low * two_high) - one_high * two_low)
+
+
+def _halves(value: _Doubles) -> tuple[_Doubles, _Doubles]:
+    wide = value * _SPLITTER
+    high = wide - (wide - value)
+    return high, value - high
+
+
+def _by_fractions(values: Array, at: Stretch) -> list[float]:
+    pairs = zip(values.take(pa.array(at.before)).to_pylist(), values.take(pa.array(at.after)).to_pylist(), strict=True)
+    times = zip(at.start.tolist(), at.end.tolist(), at.moment.tolist(), strict=True)
+    found = []
+    for (old, new), (start, end, moment) in zip(pairs, times, strict=True):
+        if moment in (start, end):
+            found.append(float(old if moment == start else new))
+        else:
+            found.append(float(Fraction(old) + (Fraction(new) - Fraction(old)) * (moment - start) / (end - start)))
+    return found

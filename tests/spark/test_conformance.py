@@ -1,0 +1,132 @@
+"""Every operator, aggregate and window on Spark gives the interpreter's answer, after every batch."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+import tradewind as tw
+from tests.algebra.every import NEWS, TICKS, WIDEST, every_kind
+from tests.random_data import random_data
+from tests.random_graphs import random_graph
+from tests.random_rows import rows
+from tests.spark.comparing import cut, same_on_spark
+from tradewind.algebra.aggregates import AGGREGATES, parse_aggregate
+from tradewind.algebra.graph import KINDS, Graph
+from tradewind.algebra.operators.aggregation import Aggregate, Finish, Merge, Partial, detached
+from tradewind.algebra.operators.core import Join, Source
+from tradewind.algebra.schema import parse_schema
+from tradewind.algebra.windows import CountedWindow, SessionWindow, TimeWindow, ValueWindow
+from tradewind.interpreter.run import Weighted
+from tradewind.rewrites.engine import rewrite
+
+pytestmark = pytest.mark.spark
+
+SECOND = 1_000_000
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
+SCHEMA = "ts TIMESTAMP, k STRING, i INT, b BIGINT, d DOUBLE, m DECIMAL(10,2), s STRING, f BOOLEAN"
+ADDED = Source("added", parse_schema(SCHEMA, time="ts"), SECOND)
+REVISED = Source("revised", parse_schema(SCHEMA, time="ts"), SECOND, (), True)
+WINDOWS = {
+    "none": None,
+    "tumbling": TimeWindow("ts", 10 * SECOND, 10 * SECOND),
+    "sliding": TimeWindow("ts", 10 * SECOND, 4 * SECOND, 1),
+    "session": SessionWindow("ts", 3 * SECOND),
+    "counted": CountedWindow("ts", 3, 2),
+    "counted with timeout": CountedWindow("ts", 3, 1, 4 * SECOND),
+    "counted with slack": CountedWindow("ts", 2, 2, None, 1),
+    "values": ValueWindow("i", 4, 2),
+    "values with timeout": ValueWindow("i", 4, 4, 5 * SECOND),
+    "values with slack": ValueWindow("d", 1.5, 0.5, None, 1),
+}
+EXACT = [name for name, function in AGGREGATES.items() if function.exact_twin is None]
+ARGUMENTS = {
+    "count_if": ["f"], "bool_and": ["f"], "bool_or": ["f"], "count": ["*", "d"], "percentile": ["d, 0.3D", "i, 0.5D"],
+    "top_k": ["s, 2"], "min": ["s", "d", "m"], "max": ["b", "d", "ts"], "first": ["s", "d"], "last": ["m"],
+    "count_distinct": ["s", "d"], "delta": ["i", "d", "m"],
+}  # fmt: skip
+
+
+def calls(source, names=EXACT):
+    texts = [f"{name}({given})" for name in names for given in ARGUMENTS.get(name, ["i", "b", "d", "m"])]
+    return tuple((f"a{i}", parse_aggregate(text, source.schema)) for i, text in enumerate(texts)) + (
+        ("own", parse_aggregate("widest(d)", source.schema, {"widest": WIDEST})),
+    )
+
+
+def readings(source, seed, count=14):
+    """Rows of a few groups: out of order, repeated, NULLs, odd numbers; taken back again where a stream may."""
+    mix = random.Random(seed)
+    found: dict = {}
+    for origin in ("ams", "nyc"):
+        made = []
+        for row in rows(source.schema, count, mix):
+            time = mix.randrange(40) * SECOND + mix.choice((0, 0, 500_000))
+            made.append((time, mix.choice(("x", "y", None)), *row[2:]))
+        made.sort(key=lambda row: row[0] + mix.randrange(6) * SECOND)
+        made += mix.sample(made, 2)
+        back = [Weighted(row, -1) for row in mix.sample(made, len(made) // 2)] if source.revisions else []
+        found[origin] = [*made, *back]
+    return {source.stream: found}
+
+
+@pytest.mark.parametrize("source", [ADDED, REVISED], ids=["added", "revised"])
+@pytest.mark.parametrize("window", WINDOWS, ids=lambda name: name.replace(" ", "-"))
+def test_every_aggregate_in_every_window(spark, tmp_path, source, window) -> None:
+    functions = tuple(f for f in calls(source) if f[0] != "own" or not source.revisions)
+    graph = Graph.of(
+        grouped=Aggregate(source, ("k",), functions, WINDOWS[window]),
+        all=Aggregate(source, (), functions[:3], WINDOWS[window]),
+    )
+    chance = random.Random(window)
+    assert same_on_spark(spark, graph, cut(readings(source, 1), chance), tmp_path, chance)
+
+
+@pytest.mark.parametrize("window", ["none", "tumbling", "sliding", "values"])
+def test_every_aggregate_split_into_partial_merge_and_finish(spark, tmp_path, window) -> None:
+    functions = calls(ADDED)
+    partial = Partial(ADDED, ("k",), functions, WINDOWS[window])
+    keys = ("k",) if WINDOWS[window] is None else ("k", "window")
+    graph = Graph.of(answer=Finish(Merge(partial, keys, detached(functions)), detached(functions)))
+    chance = random.Random(window)
+    assert same_on_spark(spark, graph, cut(readings(ADDED, 2), chance), tmp_path, chance)
+
+
+def test_every_kind_of_operator(spark, tmp_path) -> None:
+    graph = every_kind()
+    assert {node.kind for node in graph} == set(KINDS)
+    chance = random.Random(3)
+    data = random_data(graph, chance)
+    assert same_on_spark(spark, graph, cut(data, chance), tmp_path, chance)
+
+
+@pytest.mark.parametrize("how", ["inner", "left", "right", "full"])
+def test_joins_with_late_rows_and_a_horizon(spark, tmp_path, how) -> None:
+    graph = Graph.of(pairs=Join(TICKS, NEWS, how, (("ticker", "topic"),), None))
+    banded = next(node for node in every_kind() if node.kind == "join")
+    chance = random.Random(how)
+    graph = Graph.of(pairs=graph["pairs"], near=Join(banded.left, banded.right, how, banded.keys, banded.band))
+    data = random_data(graph, chance, most=20)
+    same_on_spark(spark, graph, cut(data, chance), tmp_path, chance, horizon=5 * SECOND)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_the_examples(spark, tmp_path, path) -> None:
+    found = tw.deployment(path)
+    mix = random.Random(path.stem)
+    data = {
+        name: {site: rows(stream.source.schema, 20, mix) for site in stream.origins}
+        for name, stream in found.streams.items()
+    }
+    graph = found.graph() if mix.random() < 0.5 else rewrite(found.graph()).graph
+    same_on_spark(spark, graph, cut(data, mix), tmp_path, mix)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_graphs(spark, tmp_path, seed) -> None:
+    chance = random.Random(seed + 5_000)
+    graph = random_graph(chance)
+    data = random_data(graph, chance)
+    same_on_spark(spark, graph, cut(data, chance), tmp_path, chance, horizon=chance.choice((None, None, 0, 5 * SECOND)))
