@@ -125,6 +125,10 @@ class DataError(InputError):
     """Rows that do not fit the stream they are given to."""
 
 
+class RunError(TradewindError):
+    """A run that could not go on."""
+
+
 class RuleError(TradewindError):
     """A rewrite rule broke an invariant, or the rules do not come to rest."""
 

@@ -188,7 +188,7 @@ for _name, _fitting in SIGNATURES.items():
 def call(name: str, types: tuple[DataType, ...], chance: random.Random, depth: int) -> Expression:
     """A call of a function with arguments of these types."""
     arguments = [expression(type_, chance, depth) for type_ in types]
-    if name == "negative" and isinstance(arguments[0], Literal) and types[0].name == "DECIMAL":
+    if name == "negative" and isinstance(arguments[0], Literal):
         arguments[0] = Column(next(name for name, held in SCHEMA.columns if held == types[0]))
     if name == "date_trunc":
         arguments[0] = Literal(chance.choice(TRUNC_UNITS), STRING)

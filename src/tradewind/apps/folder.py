@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tradewind.errors import InputError
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.frontends.deployment.file import deployment
+from tradewind.spark.types import to_arrow
 
 _SECOND = 1_000_000
 _LARGEST_SCALE = 100
@@ -65,9 +66,7 @@ def write_as_they_are(
 ) -> None:
     """Write the rows of one origin, in the order they are given, into so many files."""
     declared = found.streams[stream]
-    schema = declared.source.schema
-    columns = {name: [row[place] for row in rows] for place, name in enumerate(schema.names)}
-    table = pa.table({name: _arrow(np.array(values), name == schema.time) for name, values in columns.items()})
+    table = to_arrow(rows, declared.source.schema)
     target = Path(found.name).parent / str(declared.origins[origin].path)
     _make_empty(target)
     size = -(-len(rows) // parts)

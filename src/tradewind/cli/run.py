@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tradewind.algebra.durations import format_duration, parse_duration
+from tradewind.algebra.durations import parse_duration
 from tradewind.algebra.times import format_timestamp
 from tradewind.cli.check import AsJson, File
 from tradewind.errors import InputError
@@ -31,6 +31,9 @@ State = Annotated[
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Forget the state and what was delivered, and start again.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No line for every batch.")]
+
+
+_SECOND = 1_000_000
 
 
 def state_of(file: Path, given: Path | None) -> Path:
@@ -167,5 +170,6 @@ def _settled(report: Report) -> str:
     lowest = min(marks, default=float("-inf"))
     if not newest or not float("-inf") < lowest < float("inf"):
         return "nothing settled yet"
-    behind = max(0, max(newest) - int(lowest))
-    return f"settled to {format_timestamp(int(lowest))}, {format_duration(behind)} behind" if behind else "all settled"
+    behind = max(0, max(newest) - int(lowest)) / _SECOND
+    settled = int(lowest) - int(lowest) % _SECOND
+    return f"settled to {format_timestamp(settled)}, {behind:,.1f} s behind the newest row"

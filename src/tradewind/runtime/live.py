@@ -82,7 +82,7 @@ class Live:
         """Start Spark and the query."""
         site = self._found.sites[self.site]
         cores = max(1, min(site.cores, os.cpu_count() or 1))
-        spark = start(cores, self.state / "tmp", master=site.spark)
+        spark = start(cores, self.state / "tmp", master=site.spark, log=self.state / "spark.log")
         readers = [
             reader(stream, name, origin, self._base, self.state)
             for name, stream in self._found.streams.items()

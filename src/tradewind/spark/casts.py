@@ -22,7 +22,7 @@ from tradewind.algebra.types import (
     is_integer,
 )  # fmt: skip
 from tradewind.spark.literals import text_sql
-from tradewind.spark.number_text import FROM_TEXT_ON, fraction_text
+from tradewind.spark.number_text import PLACES, WHOLE_DIGITS, fraction_text
 from tradewind.spark.terms import Term, bound, null
 from tradewind.spark.types import ddl
 
@@ -86,7 +86,8 @@ def _plain(source: DataType, target: DataType) -> str | None:
     if (target == INTERVAL and is_integer(source)) or (target == FLOAT and source in (INT, BIGINT)):
         return None
     if target.name == "DECIMAL" and is_fraction(source):
-        return None if target.parameters[0] - target.parameters[1] >= FROM_TEXT_ON else "try_cast"
+        precision, scale = target.parameters
+        return "try_cast" if precision - scale < WHOLE_DIGITS and scale < PLACES else None
     if source.name == "DECIMAL" and is_integer(target) and source.parameters[0] > _EXACT_DIGITS:
         return None
     return "CAST" if _always_fits(source, target) else "try_cast"

@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 
+from tradewind.errors import RunError, TradewindError
 from tradewind.spark.columns import WEIGHT
 from tradewind.spark.delivery import FINAL, Wish, deliverable
 from tradewind.spark.engine import Deltas, Engine
@@ -90,10 +91,8 @@ class Running:
             return True
         try:
             done = self._query.awaitTermination(seconds) if seconds is not None else self._query.awaitTermination()
-        except StreamingQueryException:
-            if self.failure is not None:
-                raise self.failure from None
-            raise
+        except StreamingQueryException as error:
+            raise _told(self.failure or error) from error
         return bool(done) or seconds is None
 
     def stop(self) -> None:
@@ -179,6 +178,17 @@ class Running:
         note = self.sinks[name].stage(counted, label)
         found = seen.get
         return note, Totals(before.final + found["final"], before.tentative + found["tentative"])
+
+
+def _told(error: BaseException) -> BaseException:
+    """A failure as users should read it: our own as they are, Spark's by their first line."""
+    if isinstance(error, TradewindError):
+        return error
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return RunError(
+        f"a batch failed: {lines[0] if lines else type(error).__name__}",
+        hint="nothing of the batch was kept; the whole story is in spark.log in the state folder.",
+    )
 
 
 def _plain(totals: Mapping[str, Totals]) -> dict[str, dict[str, int]]:

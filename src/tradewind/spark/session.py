@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -30,8 +32,14 @@ _SETTINGS = {
 }
 
 
-def start(cores: int | str, folder: Path, *, memory: str = "1g", master: str | None = None) -> SparkSession:
-    """A session with so many cores of this machine, or at a master; its temporary files lie in the folder."""
+def start(
+    cores: int, folder: Path, *, memory: str = "1g", master: str | None = None, log: Path | None = None
+) -> SparkSession:
+    """A session with so many cores of this machine, or at a master; its temporary files lie in the folder.
+
+    What Spark has to say goes to the log, so that people and programs read only what we say.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(master or f"local[{cores}]").appName("tradewind")
     settings = {
@@ -44,6 +52,27 @@ def start(cores: int | str, folder: Path, *, memory: str = "1g", master: str | N
     }
     for name, value in settings.items():
         builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    with _silent(log):
+        session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+@contextmanager
+def _silent(log: Path | None) -> Iterator[None]:
+    """What is started meanwhile writes to the log for as long as it lives: Java keeps the files that it was given."""
+    if log is None:
+        yield
+        return
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = os.dup(1), os.dup(2)
+    try:
+        with log.open("ab") as file:
+            for place in (1, 2):
+                os.dup2(file.fileno(), place)
+        yield
+    finally:
+        for place, own in zip((1, 2), kept, strict=True):
+            os.dup2(own, place)
+            os.close(own)

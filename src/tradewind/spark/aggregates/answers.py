@@ -49,9 +49,27 @@ def _answer(call: AggregateCall, schema: Schema) -> tuple[list[str], Callable[..
     if call.user is None and call.function == "count_distinct":
         return [f"count(DISTINCT {values[0]}) {there}"], lambda count: count
     if call.user is None and call.function == "percentile":
-        share = float(str(call.parameters[0]))
-        found = f"percentile(CAST({values[0]} AS DOUBLE), {share!r}D, {WEIGHT}) {there}"
-        return [found], lambda value: f"{value} + 0D"
+        return _percentile(f"CAST({values[0]} AS DOUBLE)", float(str(call.parameters[0])), there)
     rows = Rows(values, WEIGHT, quote(schema.time) if schema.time else None)
     state = state_of(call, call.state_type(schema).fields[0][1], rows, lean=False)
     return [part.lift for part in state.parts], state.finish
+
+
+def _percentile(value: str, share: float, there: str) -> tuple[list[str], Callable[..., str]]:
+    """Spark draws its line from the lower neighbour, which gives NaN when that, or the upper one, is infinite: then the
+    places of the infinities decide.
+    """
+    odd = [
+        f"coalesce(sum(if({value} = double('{one}'), {WEIGHT}, 0L)) {there}, 0L)"
+        for one in ("-Infinity", "Infinity", "NaN")
+    ]
+    count = f"coalesce(sum(if({value} IS NULL, 0L, {WEIGHT})) {there}, 0L)"
+
+    def answer(found: str, down: str, up: str, nan: str, all_values: str) -> str:
+        place = f"(({all_values} - 1) * {share!r}D)"
+        low, high = f"floor({place}) < {down}", f"ceil({place}) >= {all_values} - {up} - {nan}"
+        beyond = f"ceil({place}) >= {all_values} - {nan}"
+        ends = f"CASE WHEN {beyond} OR ({low} AND {high}) THEN {found} WHEN {low} THEN double('-Infinity')"
+        return f"if(isnan({found}), {ends} WHEN {high} THEN double('Infinity') ELSE {found} END, {found} + 0D)"
+
+    return [f"percentile({value}, {share!r}D, {WEIGHT}) {there}", *odd, count], answer

@@ -38,7 +38,18 @@ class _Windows(NamedTuple):
     full: Flags
     due: Ints
 
+    def and_(self, other: _Windows) -> _Windows:
+        """These windows and others on the same runs."""
+        panes = self.panes._replace(
+            first=joined([self.panes.first, other.panes.first]),
+            length=joined([self.panes.length, other.panes.length]),
+            place=joined([self.panes.place, other.panes.place]),
+        )
+        parts = zip(self[1:], other[1:], strict=True)
+        return _Windows(panes, *(joined(part) for part in parts))
+
     def only(self, chosen: Flags) -> _Windows:
+        """Some of the windows."""
         if chosen.all():
             return self
         return _Windows(self.panes.only(chosen), self.last[chosen], self.full[chosen], self.due[chosen])
@@ -81,22 +92,34 @@ class CountedPanes:
         starts, lengths = stretches(cut)
         return _Runs(member, np.repeat(starts, lengths), np.repeat(starts + lengths, lengths))
 
-    def _windows(self, given: Opened, runs: _Runs, mark: int) -> _Windows:
+    def _windows(self, given: Opened, runs: _Runs, mark: int, change: Ints) -> _Windows:
+        """The full windows that end at or after the first change of their group, and those that silence has closed."""
+        merged, size = given.merged, self.window.size
         first = np.arange(len(runs.member))
         if self.window.step > 1:
             first = np.flatnonzero((first - runs.begin) % self.window.step == 0)
-        end = runs.end if self.window.step == 1 else runs.end.take(first)
-        full = first + self.window.size <= end
-        stop = np.minimum(first + self.window.size, end)
-        last = runs.member.take(stop - 1)
-        due = given.settle.take(last)
-        shown = full
-        if self.window.timeout is not None:
-            # That nothing came is only known once the mark has passed the deadline.
-            due = np.where(full, due, due + (self.window.timeout - 1))
-            shown = full | (due < mark) | (mark == FOREVER)
-        panes = Panes(runs.member, None, first, stop - first, np.zeros(len(first), dtype=np.int64))
-        return _Windows(panes, last, full, due).only(shown)
+        full = first + size <= runs.end.take(first)
+        closed = self._closed(given, runs, first[~full], mark)
+        first = first[full]
+        last = runs.member.take(first + (size - 1))
+        recent = last >= change.take(merged.group.take(last))
+        first, last = first[recent], last[recent]
+        panes = Panes(runs.member, None, first, np.full(len(first), size), np.zeros(len(first), dtype=np.int64))
+        found = _Windows(panes, last, np.ones(len(first), dtype=np.bool_), given.settle.take(last))
+        return found.and_(closed)
+
+    def _closed(self, given: Opened, runs: _Runs, first: Ints, mark: int) -> _Windows:
+        """Of windows that are not full, those that silence has closed."""
+        if self.window.timeout is None:
+            first = first[:0]
+        end = runs.end.take(first)
+        last = runs.member.take(end - 1)
+        due = given.settle.take(last) + ((self.window.timeout or 0) - 1)
+        # That nothing came is only known once the mark has passed the deadline.
+        shown = (due < mark) | (mark == FOREVER)
+        first, end, last, due = first[shown], end[shown], last[shown], due[shown]
+        none = np.zeros(len(first), dtype=np.int64)
+        return _Windows(Panes(runs.member, None, first, end - first, none), last, none != 0, due)
 
     def _changed(self, given: Opened, now: _Runs) -> tuple[_Windows, _Windows]:
         """The windows that are taken back, and those that appear.
@@ -104,21 +127,19 @@ class CountedPanes:
         Full windows that end before the first change in their group are as they were. A window that silence closed
         leaves with the mark that showed it, so it can only have been there before if cold rows were read.
         """
-        merged, first = given.merged, changed_from(given.merged, given.groups)
-        new = self._windows(given, now, given.clock.now)
-        new = new.only(~new.full | (new.last >= first.take(merged.group.take(new.last))))
-        behind = (merged.old > 0) & (np.arange(len(merged.rows)) >= first.take(merged.group))
-        disturbed = behind | (merged.cold != 0)
-        touched = given.groups.flags(merged.group[disturbed])
-        before = self._runs(given, merged.old * touched.take(merged.group))
-        old = self._windows(given, before, given.clock.before)
-        old = old.only(~old.full | (old.last >= first[merged.group[old.last]]))
+        merged, change = given.merged, changed_from(given.merged, given.groups)
+        new = self._windows(given, now, given.clock.now, change)
+        behind = (merged.old > 0) & (np.arange(len(merged.rows)) >= change.take(merged.group))
+        disturbed = given.groups.flags(merged.group[behind | (merged.cold != 0)])
+        before = self._runs(given, merged.old * disturbed.take(merged.group) if disturbed.any() else merged.old[:0])
+        old = self._windows(given, before, given.clock.before, change)
         if not len(old.last):
             return old, new
-        among = touched[merged.group[new.last]]
+        among = disturbed.take(merged.group.take(new.last))
         gone, come = differing(old.panes, new.panes.only(among))
-        among[among] = come
-        return old.only(gone), new.only(among | ~touched[merged.group[new.last]])
+        kept = ~among
+        kept[among] = come
+        return old.only(gone), new.only(kept)
 
     def _listed(self, given: Opened, old: _Windows, new: _Windows) -> Array:
         merged, order = given.merged, column(given.merged.table, self.rows.order.column)
@@ -149,11 +170,13 @@ class CountedPanes:
         place = np.arange(len(runs.member))
         block = place - (place - runs.begin) % step if step > 1 else place
         decisive = block + (max(size, step) - 1)
-        ends = decisive < runs.end
-        settled = given.settle.take(runs.member.take(np.where(ends, decisive, runs.end - 1)))
-        endless = FOREVER if self.window.timeout is None else settled + (self.window.timeout - 1)
-        settled = np.where(ends, settled, endless)
-        pending = (block + size > runs.end) if self.window.timeout is not None else np.zeros(len(place), dtype=np.bool_)
+        open_ = decisive >= runs.end
+        settled = given.settle.take(runs.member.take(np.minimum(decisive, runs.end - 1)))
+        pending = block + size > runs.end
+        if self.window.timeout is None:
+            settled[open_], pending = FOREVER, np.zeros(len(place), dtype=np.bool_)
+        else:
+            settled[open_] += self.window.timeout - 1
         if (runs.member[1:] == runs.member[:-1]).any():
             last = _last_of_stretch(runs.member, block == place)
             settled, pending = settled[last], pending[last]

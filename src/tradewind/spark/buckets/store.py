@@ -145,7 +145,7 @@ class Shelf:
             hot.append(self._hot.filter(pa.array(~self._touched & ~self._leaving)))
             rests = ~self._touched & self._leaving & (self._until >= self.clock.frozen)
             cooling.append(self._hot.filter(pa.array(rests)))
-        found = pa.concat_tables(hot).combine_chunks()
+        found = pa.concat_tables(hot)
         added = pa.concat_tables(cooling).drop_columns([WAKES]).combine_chunks()
         return {
             **({self.name: found} if found.num_rows else {}),
