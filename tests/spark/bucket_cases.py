@@ -20,7 +20,6 @@ from tradewind.algebra.windows import CountedWindow, ValueWindow
 from tradewind.interpreter.run import Weighted
 from tradewind.interpreter.values import fixed, single
 
-
 COLUMNS = (
     "n INT, b BIGINT, x DOUBLE, y FLOAT, d DECIMAL(5,2), e DECIMAL(38,10), s STRING, f BOOLEAN, t DATE, "
     "a ARRAY<DOUBLE>, p STRUCT<q: INT, r: STRING>, z BINARY"
@@ -149,9 +148,10 @@ def _value(type_: DataType, now: int, chance: random.Random, extreme: bool) -> A
             return chance.choice((2**31 - 1, -(2**31))) if chance.random() < 0.05 else chance.choice((0, 1, 1, 2, 7))
         case "BIGINT" if chance.random() < 0.2:
             return chance.choice((2**63 - 1, -(2**63), 2**53 + 1, -(2**60) - 7))
-        case "DOUBLE" | "FLOAT" if chance.random() < 0.2:
-            found = chance.choice((0.1, 1e16, -1e-300, 1e300, 123456.789, 5e-324, -0.0, chance.uniform(-5, 5)))
-            return found if type_.name == "DOUBLE" else single(found)
+        case "DOUBLE" if chance.random() < 0.2:
+            return chance.choice((0.1, 1e16, -1e-300, 1e300, 123456.789, 5e-324, -0.0, chance.uniform(-5, 5)))
+        case "FLOAT" if chance.random() < 0.2:
+            return single(chance.choice((0.1, -1e-30, 1234.56, -0.0, chance.uniform(-5, 5))))
         case "DECIMAL" if chance.random() < 0.2:
             return fixed(chance.choice(_DECIMALS), type_)
     return value(type_, chance)

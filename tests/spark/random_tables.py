@@ -113,7 +113,9 @@ def _read(source: Source, table: Table, chance: random.Random) -> Read:
         order = limit = ""
         if chance.random() < 0.5:
             sorted_by = [_printed(computed(both, chance)), print_name(chance.choice(table.schema.names))]
-            order = " ORDER BY " + ", ".join(by + chance.choice((" DESC", "")) for by in chance.sample(sorted_by, 1))
+            order = " ORDER BY " + ", ".join(
+                by + chance.choice((" DESC", "")) for by in chance.sample(sorted_by, chance.choice((1, 2)))
+            )
         if chance.random() < 0.5:
             limit = f" LIMIT {chance.choice((0, 1, 1, 2, 3))}"
         text = f"SELECT {', '.join(shown)} FROM {print_name(table.name)}{_where(table, chance)}{order}{limit}"
@@ -128,16 +130,22 @@ def _where(table: Table, chance: random.Random) -> str:
     if draw < 0.15:
         return ""
     if draw < 0.65 and table.key:
-        parts = [
-            f"{print_name(c)} {chance.choice(('=', '=', '=', '<=', '>'))} {_same(table, c, chance)}" for c in table.key
-        ]
+        signs = ("=", "=", "=", "=", "<=", ">")
+        parts = [f"{_cast(table, c, chance)} {chance.choice(signs)} {_same(table, c, chance)}" for c in table.key]
     else:
         column = chance.choice(table.schema.names)
-        parts = [f"{_same(table, column, chance)} {chance.choice(('=', '<', '>='))} {print_name(column)}"]
+        parts = [f"{_same(table, column, chance)} {chance.choice(('=', '<', '>='))} {_cast(table, column, chance)}"]
     if chance.random() < 0.35:
         parts = chance.choice((parts, parts[1:]))
         parts.append(f"({_printed(condition(scope(table, ROWS), chance))})")
     return " WHERE " + " AND ".join(parts)
+
+
+def _cast(table: Table, column: str, chance: random.Random) -> str:
+    """A column; a whole number now and then as a wider or narrower one."""
+    if is_integer(table.schema.type_of(column)) and chance.random() < 0.15:
+        return f"CAST({print_name(column)} AS {chance.choice(('TINYINT', 'INT', 'BIGINT'))})"
+    return print_name(column)
 
 
 def _same(table: Table, column: str, chance: random.Random) -> str:

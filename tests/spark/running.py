@@ -8,15 +8,15 @@ from pathlib import Path
 
 from tradewind.interpreter.checking import canonical
 from tradewind.interpreter.run import Weighted
-from tradewind.spark.columns import ARRIVAL, DUE, WEIGHT
+from tradewind.spark.columns import ARRIVAL, WEIGHT
 from tradewind.spark.engine import Arrived, Engine
-from tradewind.spark.types import arrow_schema, from_arrow, to_arrow
+from tradewind.spark.types import from_arrow, to_arrow
 
 
 class SparkRun:
     """Feeds rows to an engine and adds up what it gives."""
 
-    def __init__(self, spark, graph, folder: Path, origins, horizon=None, buckets=2):
+    def __init__(self, spark, graph, folder: Path, origins, *, horizon=None, buckets=2):
         known = {stream: list(names) or [""] for stream, names in origins.items()}
         for node in graph:
             if node.kind == "source" and node.origins:

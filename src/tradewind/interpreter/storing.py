@@ -92,8 +92,8 @@ def _inserted(
     columns = node.table.schema
     nothing = (None,) * len(columns.columns)
     new = tuple(evaluator(values[name], schema)(nothing + row) if name in values else None for name in columns.names)
-    keys = [columns.index(name) for name in node.table.key]
-    kept = [stored for stored in table if not keys or any(stored[i] != new[i] for i in keys)]
+    keys = [(columns.index(name), columns.type_of(name)) for name in node.table.key]
+    kept = [s for s in table if not keys or any(order_key(s[i], t) != order_key(new[i], t) for i, t in keys)]
     return [*kept, new]
 
 

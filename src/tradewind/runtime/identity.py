@@ -23,9 +23,7 @@ def claim(folder: Path, wanted: dict[str, Any]) -> None:
     path = folder / _FILE
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".partial")
-        partial.write_text(json.dumps(wanted))
-        partial.replace(path)
+        reclaim(folder, wanted)
         return
     found = json.loads(path.read_text())
     if found == json.loads(json.dumps(wanted)):
@@ -35,6 +33,14 @@ def claim(folder: Path, wanted: dict[str, Any]) -> None:
         where=str(folder),
         hint="--fresh starts again and removes what was delivered; or undo the change.",
     )
+
+
+def reclaim(folder: Path, wanted: dict[str, Any]) -> None:
+    """Write down what a state folder belongs to from now on."""
+    path = folder / _FILE
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(wanted))
+    partial.replace(path)
 
 
 def _changes(found: dict[str, Any], wanted: dict[str, Any]) -> list[str]:

@@ -20,19 +20,22 @@ from tradewind.frontends.deployment.model import Deliver
 from tradewind.frontends.fluent import Delivery
 from tradewind.rewrites.engine import rewrite
 from tradewind.rewrites.rules import AT_ONE_SITE
-from tradewind.runtime.identity import claim, identity
+from tradewind.runtime.identity import claim, identity, reclaim
 from tradewind.runtime.places import one_site, sink_of
 from tradewind.spark.delivery import Wish
 from tradewind.spark.engine import Engine
 from tradewind.spark.query import Report, Running, Totals
-from tradewind.spark.session import start
+from tradewind.spark.session import SparkSession, start
 from tradewind.spark.sinks import Files, Pulled
 from tradewind.spark.sources.push import Inbox
 from tradewind.spark.sources.reading import reader
 
 
 class Live:
-    """A run of a deployment's queries, or of queries given by name. Use it in a `with` statement."""
+    """A run of a deployment's queries, or of queries given by name. Use it in a `with` statement.
+
+    `spark` is a session to use instead of an own one, made by `tradewind.spark.session.start`; it is not stopped.
+    """
 
     def __init__(
         self,
@@ -45,7 +48,9 @@ class Live:
         interval: float = 0.5,
         on_batch: Callable[[Report], None] | None = None,
         show: Callable[[str, pa.Table], None] | None = None,
+        spark: SparkSession | None = None,
     ) -> None:
+        self._spark = spark
         self._found = _asking(found, queries)
         self._until_done = until_done
         self._interval = interval
@@ -82,7 +87,7 @@ class Live:
         """Start Spark and the query."""
         site = self._found.sites[self.site]
         cores = max(1, min(site.cores, os.cpu_count() or 1))
-        spark = start(cores, self.state / "tmp", master=site.spark, log=self.state / "spark.log")
+        spark = self._spark or start(cores, self.state / "tmp", master=site.spark, log=self.state / "spark.log")
         readers = [
             reader(stream, name, origin, self._base, self.state)
             for name, stream in self._found.streams.items()
@@ -109,7 +114,9 @@ class Live:
         """Stop the query and Spark; what was committed stays, unless no state folder was given."""
         if self.running is not None:
             self.running.stop()
-            self.running.spark.stop()
+            self.running.engine.release()
+            if self._spark is None:
+                self.running.spark.stop()
             self.running = None
         self._finish_pulls()
         shutil.rmtree(self.state if self._own_state else self.state / "tmp", ignore_errors=True)
@@ -135,6 +142,18 @@ class Live:
         except queue.Empty:
             return None
 
+    def change(self, queries: Mapping[str, Delivery]) -> None:
+        """Go on with other parameters (predicates, sample rates, windows over time) from the next batch on.
+
+        The queries are given whole, under the names they run by; whatever else differs is refused.
+        """
+        if self.running is None:
+            raise InputError("nothing is running.", hint="change parameters between start and stop.")
+        asked = _asking(self._found, queries)
+        written = asked.graph()
+        identity_now = identity(written, self.horizon)
+        self.running.change(rewrite(written, AT_ONE_SITE).graph, lambda: reclaim(self.state, identity_now))
+
     def enqueue(self, stream: str, rows: pa.Table | list[tuple[Any, ...]], origin: str | None = None) -> int:
         """Push rows into a stream whose source is `format: push`; how many were taken."""
         declared = self._found.streams.get(stream)
@@ -148,7 +167,9 @@ class Live:
                 hint=f"its pushed origins: {', '.join(pushed) or 'none; declare one with format: push'}.",
             )
         if (stream, chosen) not in self._inboxes:
-            self._inboxes[stream, chosen] = Inbox(self.state / "inbox" / stream / chosen, declared.source.schema)
+            self._inboxes[stream, chosen] = Inbox(
+                self.state / "inbox" / stream / chosen, declared.source.schema, revisions=declared.source.revisions
+            )
         return self._inboxes[stream, chosen].enqueue(rows)
 
     @property

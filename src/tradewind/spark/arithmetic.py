@@ -10,7 +10,7 @@ from tradewind.spark.casts import cast_sql
 from tradewind.spark.literals import literal_sql
 from tradewind.spark.number_text import rounded_sql
 from tradewind.spark.spans import exact_span
-from tradewind.spark.terms import Term, bound, bound_pair, call, infix, null, type_span, within
+from tradewind.spark.terms import Term, bound, bound_pair, call, infix, type_span, within
 from tradewind.spark.types import ddl
 
 Printer = Callable[[Sequence[Term], DataType], str]
@@ -46,8 +46,9 @@ def _operator(symbol: str, guarded: str) -> Printer:
 
 def _micros(interval: Term) -> str:
     """An interval's microseconds. Spark has no function for them, and cannot subtract the least interval."""
-    known = interval.constant
-    return f"{known.value}L" if known else f"unix_micros(timestamp_micros(0L) + {interval})"
+    if interval.constant is not None and isinstance(interval.constant.value, int):
+        return literal_sql(Literal(interval.constant.value, BIGINT))
+    return f"unix_micros(timestamp_micros(0L) + {interval})"
 
 
 def _rank(term: Term) -> int:
@@ -112,10 +113,8 @@ def _round(arguments: Sequence[Term], result: DataType) -> str:
         return f"round({value}, {places})" if places >= 0 else bound(value, lambda v: rounded_sql(v, places))
     if places >= 0:
         return value.sql
-    if places < -20:
-        # Nothing is left but zero.
-        return f"({value} * {literal_sql(Literal(0, result))})"
-    return f"try_cast(round(CAST({value} AS DECIMAL(20,0)), {places}) AS {ddl(result)})"
+    # Rounded to twenty places before the point, nothing is left of any whole number.
+    return f"try_cast(round(CAST({value} AS DECIMAL(20,0)), {max(places, -20)}) AS {ddl(result)})"
 
 
 def _binary(symbol: str) -> Printer:
@@ -128,4 +127,3 @@ PRINTERS: dict[str, Printer] = {
     "floor": _toward("floor"), "ceil": _toward("ceil"), "round": _round,
 }  # fmt: skip
 """How calls of these are printed, from their arguments and the result's type."""
-__all__ = ["PRINTERS", "Printer", "null"]

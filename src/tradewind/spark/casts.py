@@ -131,7 +131,7 @@ def _text(term: Term) -> str:
 def _timestamp(term: Term) -> str:
     source = term.type
     if source == STRING:
-        return f"try_cast(regexp_substr({term}, {text_sql(_TIME)}) AS TIMESTAMP)"
+        return bound(term, lambda v: f"try_cast(if({v} RLIKE {text_sql(_TIME)}, {v}, NULL) AS TIMESTAMP)")
     if source == DATE:
         return f"timestamp_micros(try_multiply(CAST(unix_date({term}) AS BIGINT), {_DAY}L))"
     if source.name != "DECIMAL":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -17,10 +18,12 @@ from tradewind.algebra.operators.aggregation import Aggregate
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Join, Source, Top
 from tradewind.algebra.operators.stored import Read, Update
+from tradewind.spark.changing import require_sound
 from tradewind.spark.columns import ARRIVAL, DUE, WEIGHT, due_sql, quoted
 from tradewind.spark.memory import Memory
 from tradewind.spark.operators import advance
 from tradewind.spark.step import Clock, Step, together
+from tradewind.spark.storing import bring
 from tradewind.spark.tables.store import Tables
 from tradewind.spark.types import quote
 
@@ -60,12 +63,15 @@ class Engine:
     _names: dict[Operator, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._order = _in_order(self.graph)
-        # By place, not by content: a changed parameter finds the state that is there.
-        self._names = {node: f"{node.kind}-{number}" for number, node in enumerate(self._order)}
+        self._lay_out()
         boxes = [node for node in self._order if isinstance(node, Read | Update)]
         if boxes and self.tables_at is not None:
             self._tables = Tables(self.tables_at, boxes)
+
+    def _lay_out(self) -> None:
+        self._order = _in_order(self.graph)
+        # By place, not by content: a changed parameter finds the state that is there.
+        self._names = {node: f"{node.kind}-{number}" for number, node in enumerate(self._order)}
 
     @staticmethod
     def at(
@@ -75,6 +81,12 @@ class Engine:
         known = {stream: tuple(names) for stream, names in origins.items()}
         settings = {"tables_at": str(folder / "tables.sqlite"), **more}
         return Engine(spark, graph, Memory(spark, folder), known, **settings)
+
+    def change(self, graph: Graph) -> None:
+        """Go on with other parameters from the next batch on; refused where what is remembered would be of no use."""
+        require_sound(self.graph, graph)
+        self.graph = graph
+        self._lay_out()
 
     def release(self) -> None:
         """Let the tables' database go."""
@@ -116,7 +128,8 @@ class Engine:
         now = {stream: dict.fromkeys(known, ENDED) for stream, known in before.items()}
         step = self._step(self.memory.committed.batch + 1, before, now, {})
         try:
-            notes = deliver(self._deltas(step, {}, before), step)
+            with self._tables.supposing() if self._tables is not None else nullcontext():
+                notes = deliver(self._deltas(step, {}, before), step)
             self.memory.note({**self.memory.committed.notes, **notes})
         finally:
             step.release()
@@ -149,7 +162,7 @@ class Engine:
                     min(one.frozen for one in seen),
                     any(one.late for one in seen),
                 )
-        return Step(self.spark, self.memory, dict(self._names), clocks, self.buckets, self._tables)
+        return Step(self.spark, self.memory, dict(self._names), clocks, buckets=self.buckets, tables=self._tables)
 
     def _deltas(
         self, step: Step, arrived: Mapping[str, Mapping[str, Arrived]], before: Mapping[str, Mapping[str, float]]
@@ -164,6 +177,8 @@ class Engine:
             if found is not None and readers[node] > 1 and isinstance(node, Join | Top | Aggregate):
                 found = step.keep(found)
             step.deltas[node] = found
+        if step.waiting:
+            bring(step, step.waiting)
         return {name: step.deltas[node] for name, node in self.graph.results}
 
     def _source(self, node: Source, arrived: Mapping[str, Arrived], before: Mapping[str, float]) -> DataFrame | None:

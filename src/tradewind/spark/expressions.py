@@ -13,13 +13,13 @@ from tradewind.algebra.expressions.functions import FUNCTIONS, struct_type
 from tradewind.algebra.expressions.tree import Call, Case, Cast, Column, Expression, Field, Literal
 from tradewind.algebra.expressions.typing import require_boolean, resolve
 from tradewind.algebra.schema import Schema
-from tradewind.algebra.types import BOOLEAN, FLOAT, DataType, is_fraction, is_integer
+from tradewind.algebra.types import DOUBLE, FLOAT, DataType, is_fraction, is_integer
 from tradewind.errors import InternalError
 from tradewind.spark.casts import cast_sql
 from tradewind.spark.functions import call_sql
-from tradewind.spark.literals import literal_sql, text_sql
+from tradewind.spark.literals import literal_sql, one_zero, text_sql
 from tradewind.spark.spans import hull, span_of
-from tradewind.spark.terms import Term, type_span
+from tradewind.spark.terms import Term, type_span, within
 from tradewind.spark.types import quote
 
 _WRONG_RULES = (
@@ -35,7 +35,9 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     # Else Spark puts settings and the machine's environment in the place of `${…}`, in names too.
     "spark.sql.variable.substitute": "false",
-    "spark.sql.optimizer.excludedRules": ",".join(f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in _WRONG_RULES),
+    "spark.sql.optimizer.excludedRules": ",".join(
+        f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in _WRONG_RULES
+    ),
 }
 """How a session must be set for the printed text to mean what it says."""
 
@@ -51,10 +53,7 @@ def spark_sql(expression: Expression, schema: Schema) -> str:
     """
     with deep_stack():
         term = _term(resolve(expression, schema)[0], schema)
-    if term.signed and is_fraction(term.type):
-        # There is only one zero: what compares equal must be the same row.
-        return f"({term} + {literal_sql(Literal(0.0, term.type))})"
-    return term.sql
+    return one_zero(term) if is_fraction(term.type) else term.sql
 
 
 def condition_sql(predicate: Expression, schema: Schema) -> str:
@@ -94,10 +93,8 @@ def _field(of: Term, name: str) -> Term:
 
 
 def _cast(of: Term, target: DataType) -> Term:
-    kept = of.span is not None and is_integer(target)
-    limits = type_span(target)
-    span = of.span if kept and limits and of.span and limits[0] <= of.span[0] and of.span[1] <= limits[1] else limits
-    made = of.type.name in ("STRING", "ARRAY", "STRUCT") or target == FLOAT
+    span = of.span if within(of.span, target) else type_span(target)
+    made = of.type.name in ("STRING", "ARRAY", "STRUCT") or (of.type, target) == (DOUBLE, FLOAT)
     return Term(cast_sql(of, target), target, span=span, signed=of.signed or made)
 
 
@@ -134,4 +131,3 @@ _HANDED_ON = (
     "+", "-", "sign", "sqrt", "if", "coalesce", "nullif", "greatest", "least", "array", "element_at", "named_struct",
 )  # fmt: skip
 """Functions that give -0.0 when an argument is, or has it inside."""
-__all__ = ["BOOLEAN", "SETTINGS", "condition_sql", "spark_sql"]

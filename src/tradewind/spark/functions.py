@@ -6,14 +6,16 @@ import re
 from collections.abc import Sequence
 
 from tradewind.algebra.expressions.functions import FUNCTIONS
-from tradewind.algebra.types import MICROS, STRING, DataType
+from tradewind.algebra.types import MICROS, STRING, DataType, is_fraction
+from tradewind.interpreter.civil import DAY, civil, first_day
 from tradewind.spark import arithmetic
 from tradewind.spark.arithmetic import Printer
-from tradewind.spark.literals import text_sql
-from tradewind.spark.terms import Term, call, infix, null
+from tradewind.spark.literals import one_zero, text_sql
+from tradewind.spark.terms import Term, bound, call, infix, null
 
-_DAY_SECONDS = 86_400
-_SECONDS = {"minute": 60, "hour": 3_600, "day": _DAY_SECONDS}
+_SIZES = {
+    "microsecond": 1, "millisecond": 1_000, "second": MICROS, "minute": 60 * MICROS, "hour": 3_600 * MICROS, "day": DAY,
+}  # fmt: skip
 _PATTERN = r"[^\\]*+(?:\\[\\%_][^\\]*+)*+"
 """Patterns of LIKE whose backslashes make sense; Spark stops at others."""
 
@@ -38,7 +40,9 @@ def _around(before: str, behind: str) -> Printer:
 
 
 def _in(arguments: Sequence[Term], _: DataType) -> str:
-    return f"({arguments[0]} IN ({', '.join(map(str, arguments[1:]))}))"
+    # Spark looks among many constants by their bits, which -0.0 and 0.0 do not share.
+    subject, *values = (one_zero(each) if is_fraction(each.type) else each.sql for each in arguments)
+    return f"({subject} IN ({', '.join(values)}))"
 
 
 def _like(arguments: Sequence[Term], result: DataType) -> str:
@@ -71,21 +75,21 @@ def _not_zero(function: str) -> Printer:
 
 
 def _date_trunc(arguments: Sequence[Term], _: DataType) -> str:
-    """In whole numbers, because Spark's function stops at times near the least one, and takes longer."""
-    time = arguments[1]
     unit = str(arguments[0].constant.value).lower() if arguments[0].constant else ""
-    if unit == "microsecond":
-        return time.sql
-    if unit == "millisecond":
-        return f"timestamp_micros(try_multiply(unix_millis({time}), 1000L))"
-    if unit == "second":
-        return f"timestamp_micros(try_multiply(unix_seconds({time}), {MICROS}L))"
-    if unit in _SECONDS:
-        # Whole seconds are so few that dividing them as DOUBLE, and only then rounding down, is exact.
-        size = _SECONDS[unit]
-        return f"timestamp_micros(try_multiply(floor(unix_seconds({time}) / {size}D), {size * MICROS}L))"
-    start = f"unix_date(trunc(CAST({time} AS DATE), {text_sql(unit)}))"
-    return f"timestamp_micros(try_multiply(CAST({start} AS BIGINT), {_DAY_SECONDS * MICROS}L))"
+    first = f"timestamp_micros({_first_start(unit)}L)"
+    return bound(arguments[1], lambda v: f"if({v} >= {first}, date_trunc({text_sql(unit)}, {v}), NULL)")
+
+
+def _first_start(unit: str) -> int:
+    """The earliest start of a unit of time within TIMESTAMP's range; Spark stops at times before it."""
+    if unit in _SIZES:
+        return -(2**63 // _SIZES[unit]) * _SIZES[unit]
+    day = -(2**63) // DAY
+    if unit == "week":
+        # 1970 began on a Thursday, so days 4 after a multiple of 7 are Mondays.
+        return (day + 7 - (day - 4) % 7) * DAY
+    # That day lies in a December, so the next month, quarter and year begin together.
+    return first_day(civil(day)[0] + 1) * DAY
 
 
 def _days(guarded: str) -> Printer:

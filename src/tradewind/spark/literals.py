@@ -10,7 +10,7 @@ from tradewind.algebra.expressions.tree import Literal
 from tradewind.algebra.types import DataType
 from tradewind.errors import InternalError
 from tradewind.interpreter.time_text import interval_text
-from tradewind.spark.terms import null
+from tradewind.spark.terms import Term, null
 from tradewind.spark.types import ddl
 
 _SUFFIX = {"TINYINT": "Y", "SMALLINT": "S", "INT": "", "BIGINT": "L"}
@@ -45,6 +45,11 @@ def text_sql(text: str) -> str:
     """A text. Spark puts settings and variables in the place of `${…}` even inside quotes, so that is written apart."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("${", "\\u0024{")
     return f"'{escaped}'"
+
+
+def one_zero(term: Term) -> str:
+    """A FLOAT or DOUBLE that is never -0.0: what compares equal must be the same."""
+    return f"({term} + {_fraction(0.0, term.type)})" if term.signed else term.sql
 
 
 def _decimal(value: Decimal, type_: DataType) -> str:

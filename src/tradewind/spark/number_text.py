@@ -1,8 +1,8 @@
 """FLOAT and DOUBLE as text, whatever Java runs.
 
-Java's digits are the interpreter's for all numbers from 0.001 to 2^53 (2^24 for FLOAT). Beyond, Java 17 does not always
-find the shortest ones, and newer versions never give the longer ones that the interpreter takes for whole numbers
-below 2^63. So for these numbers, which are rare, the digits are searched here.
+Java's digits are the interpreter's but for powers of two below 0.001, whole numbers from 2^53 on (2^24 for FLOAT) and
+the smallest FLOATs: there Java 17 does not always find the shortest ones, and newer versions never give the longer ones
+that the interpreter takes for whole numbers below 2^63. So for these numbers, which are rare, the digits are searched.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from tradewind.spark.types import ddl
 WHOLE_DIGITS, PLACES = 16, 19
 """Decimals of so many digits before or behind the point can tell numbers apart whose digits are searched."""
 
-_SMALL, _LONG, _TOP = "1.0E-3D", "9.223372036854775808E18D", "8.507059173023462E37D"
-"""0.001; 2^63, up to which a number fits BIGINT; 2^126, up to which all digits fit DECIMAL(38,0)."""
+_TINY, _SMALL = "2.8698592549372254E-42D", "1.0E-3D"
+"""2^-138, below which a FLOAT has hardly any digits left, and 0.001."""
+
+_LONG, _TOP = "9.223372036854775808E18D", "8.507059173023462E37D"
+"""2^63, up to which a number fits BIGINT, and 2^126, up to which all its digits fit DECIMAL(38,0)."""
 
 _WHOLE = {FLOAT: "1.6777216E7D", DOUBLE: "9.007199254740992E15D"}
 _BITS, _MOST = {FLOAT: 24, DOUBLE: 53}, {FLOAT: 9, DOUBLE: 17}
@@ -23,9 +26,11 @@ _BITS, _MOST = {FLOAT: 24, DOUBLE: 53}, {FLOAT: 9, DOUBLE: 17}
 def fraction_text(v: str, type_: DataType) -> str:
     """The number that a name stands for, as text."""
     size = f"abs({v})"
-    usual = f"{v} = 0 OR {size} >= {_SMALL} AND {size} < {_WHOLE[type_]} OR {size} >= CAST('Infinity' AS DOUBLE)"
-    searched = f"concat(if({v} < 0, '-', ''), {_searched(size, type_)})"
-    return f"CASE WHEN {usual} THEN CAST({v} AS STRING) ELSE {searched} END"
+    odd = f"{size} >= {_WHOLE[type_]} AND {size} < {_TOP}"
+    odd += f" OR ({size} < {_SMALL} OR {size} >= {_TOP}) AND {size} = pow(2, rint(log2({size})))"
+    if type_ == FLOAT:
+        odd += f" OR {size} < {_TINY} AND {v} <> 0"
+    return f"CASE WHEN {odd} THEN concat(if({v} < 0, '-', ''), {_searched(size, type_)}) ELSE CAST({v} AS STRING) END"
 
 
 def rounded_sql(v: str, places: int) -> str:
@@ -40,9 +45,9 @@ def _searched(size: str, type_: DataType) -> str:
 
     Below 2^63 the interpreter knows at once how many they are.
     """
-    text = f"CAST(CAST({size} AS DOUBLE) AS STRING)"
-    digits = f"if({size} >= {_WHOLE[type_]} AND {size} < {_TOP}, {_all_digits(size)}, {_text_digits(text)})"
-    power = f"if({size} >= {_WHOLE[type_]} AND {size} < {_TOP}, 0, {_text_power(text)})"
+    text, whole = f"CAST(CAST({size} AS DOUBLE) AS STRING)", f"{size} >= {_WHOLE[type_]} AND {size} < {_TOP}"
+    digits = f"if({whole}, {_all_digits(size)}, {_text_digits(text)})"
+    power = f"if({whole}, 0, {_text_power(text)})"
     known = f"array(length(p.d) - greatest({_spare('p.x', type_)}, 0))"
     places = f"if(p.x >= {_WHOLE[type_]} AND p.x < {_LONG}, {known}, sequence(2, {_MOST[type_]}))"
     found = f"filter(flatten(transform({places}, k -> {_candidates(type_)})), c -> CAST(c AS {ddl(type_)}) = p.x)"

@@ -11,7 +11,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,13 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 
+from tradewind.algebra.graph import Graph
 from tradewind.errors import RunError, TradewindError
+from tradewind.spark.changing import require_sound
 from tradewind.spark.columns import WEIGHT
 from tradewind.spark.delivery import FINAL, Wish, deliverable
 from tradewind.spark.engine import Deltas, Engine
+from tradewind.spark.session import compile_plans
 from tradewind.spark.sinks import Note, Sink
 from tradewind.spark.sources.reading import OriginReader, given_in
 from tradewind.spark.sources.survey import Survey, arrivals
@@ -62,6 +65,7 @@ class Running:
     on_batch: Callable[[Report], None] = lambda _: None
     failure: BaseException | None = None
     _query: StreamingQuery | None = None
+    _wanted: tuple[Graph, Callable[[], None]] | None = None
     _started: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
@@ -72,7 +76,7 @@ class Running:
         """Begin: with an interval in seconds look for news again and again, without take what is there and end."""
         tracked = None
         for reader in self.readers:
-            one = reader.tracked(self.spark)
+            one = reader.tracked(self.spark, wait=interval is not None)
             tracked = one if tracked is None else tracked.unionByName(one)
         if tracked is None:
             raise ValueError("a query needs an origin")
@@ -99,6 +103,8 @@ class Running:
         """Stop now. A batch that is under way is done again next time."""
         if self._query is not None:
             self._query.stop()
+        for reader in self.readers:
+            reader.close()
 
     def close(self) -> None:
         """Nothing more will come: deliver what only the end makes true. Should more come, it is taken back."""
@@ -125,13 +131,27 @@ class Running:
         if self._query is None or batch <= self.engine.memory.committed.batch:
             return
         begin = time.perf_counter()
+        self._take_changes()
         given = given_in(self._query, len(self.readers))
         found = arrivals(self.spark, self.readers, given, self.engine, self.folder, batch)
+        compile_plans(self.spark, sum(one.rows for one in found.surveys.values()))
         self.engine.advance(batch, found.arrived, lambda deltas, step: self._deliver(deltas, step, batch))
         self._publish(self.engine.memory.committed.notes["deliveries"])
         shutil.rmtree(self.folder / "closing", ignore_errors=True)
         seconds = time.perf_counter() - begin
         self.on_batch(Report(batch, seconds, found.surveys, self.engine.marks, self.totals))
+
+    def change(self, graph: Graph, taken: Callable[[], None]) -> None:
+        """Take another graph's parameters at the next batch, and say so when that is done."""
+        require_sound(self.engine.graph, graph)
+        self._wanted = graph, taken
+
+    def _take_changes(self) -> None:
+        if self._wanted is not None:
+            (graph, taken), self._wanted = self._wanted, None
+            self.engine.change(graph)
+            self.wishes = [replace(wish, operator=graph[wish.name]) for wish in self.wishes]
+            taken()
 
     def _publish(self, notes: Mapping[str, Note]) -> None:
         for name, note in notes.items():

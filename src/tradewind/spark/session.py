@@ -10,10 +10,10 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from tradewind.spark.expressions import SETTINGS
+
 _SETTINGS = {
-    # Meaning: no surprises from zones or ANSI errors; timestamps are whole microseconds in files too.
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "false",
+    # Meaning, beside what expressions need: timestamps are whole microseconds in files too.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.caseSensitive": "false",
     # Security: a path is never a table.
@@ -31,6 +31,8 @@ _SETTINGS = {
     "spark.driver.extraJavaOptions": "-Xss16m -XX:+UseG1GC",
 }
 
+_WORTH_COMPILING = 200_000
+
 
 def start(
     cores: int, folder: Path, *, memory: str = "1g", master: str | None = None, log: Path | None = None
@@ -44,6 +46,7 @@ def start(
     builder = SparkSession.builder.master(master or f"local[{cores}]").appName("tradewind")
     settings = {
         **_SETTINGS,
+        **SETTINGS,
         "spark.driver.memory": memory,
         "spark.sql.shuffle.partitions": str(cores),
         "spark.default.parallelism": str(cores),
@@ -56,6 +59,17 @@ def start(
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def compile_plans(session: SparkSession, rows: int) -> None:
+    """Let Spark compile plans for many rows and interpret them for few.
+
+    A batch's plan holds its marks as constants, so it is compiled anew each time: for some ten thousand rows that takes
+    longer than all the rest.
+    """
+    many = rows >= _WORTH_COMPILING
+    session.conf.set("spark.sql.codegen.wholeStage", str(many).lower())
+    session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if many else "NO_CODEGEN")
 
 
 @contextmanager

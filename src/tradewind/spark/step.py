@@ -6,11 +6,13 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.storagelevel import StorageLevel
 
 from tradewind.algebra.operators.base import Operator
+from tradewind.algebra.operators.stored import Read, Update
 from tradewind.errors import InternalError
 from tradewind.spark.memory import Memory
 from tradewind.spark.tables.store import Tables
@@ -43,6 +45,7 @@ class Step:
         memory: Memory,
         names: dict[Operator, str],
         clocks: dict[Operator, Clock],
+        *,
         buckets: int,
         tables: Tables | None = None,
     ) -> None:
@@ -53,6 +56,7 @@ class Step:
         self.buckets = buckets
         self._tables = tables
         self.found: dict[Operator, list[DataFrame]] = {}
+        self.waiting: dict[Read | Update, pa.Table] = {}
         self.deltas: dict[Operator, DataFrame | None] = {}
         self._kept: list[DataFrame] = []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from tradewind.algebra.operators.stored import Read, Update
@@ -12,13 +13,15 @@ from tradewind.spark.expressions import spark_sql
 from tradewind.spark.step import Step, together
 from tradewind.spark.types import quote
 
+Box = Read | Update
+
 
 def update(node: Update, step: Step) -> DataFrame | None:
-    """What is reported; the statements are done to the table, and reads that they touch are answered anew."""
+    """What is reported; the rows wait until someone reads the table, or the batch ends."""
     news = step.deltas[node.input]
+    step.waiting[node] = _rows(node, news)
     if news is None:
         return None
-    _bring(node, step, news)
     schema = node.input.schema
     report = [f"{spark_sql(expression, schema)} AS {quote(name)}" for name, expression in node.report]
     return news.selectExpr(*report, DUE, WEIGHT)
@@ -26,17 +29,30 @@ def update(node: Update, step: Step) -> DataFrame | None:
 
 def read(node: Read, step: Step) -> DataFrame | None:
     """What the rows find in the table, and what earlier rows find in another way since it was updated."""
-    news = step.deltas[node.input]
-    if news is not None:
-        _bring(node, step, news)
+    ready = {box: rows for box, rows in step.waiting.items() if _table(box) == node.table.name}
+    ready[node] = _rows(node, step.deltas[node.input])
+    for box in ready:
+        step.waiting.pop(box, None)
+    bring(step, ready)
     return together(*step.found.pop(node, ()))
 
 
-def _bring(node: Read | Update, step: Step, news: DataFrame) -> None:
-    """Hand rows to the tables and keep what each read box finds: the database is asked once."""
-    frozen = step.clocks[node].frozen
-    rows = news.select(*quoted([*node.input.schema.names, DUE, WEIGHT])).toArrow()
-    found = step.tables.advance(step.batch, {node: rows}, int(frozen) if math.isfinite(frozen) else None)
-    for box, answers in found.items():
-        if answers.num_rows:
-            step.found.setdefault(box, []).append(step.spark.createDataFrame(answers))
+def bring(step: Step, ready: dict[Box, pa.Table]) -> None:
+    """Hand rows to the tables, all boxes in one call where their bounds agree, and keep what each read box finds."""
+    for frozen in {step.clocks[box].frozen for box in ready}:
+        given = {box: rows for box, rows in ready.items() if step.clocks[box].frozen == frozen}
+        found = step.tables.advance(step.batch, given, int(frozen) if math.isfinite(frozen) else None)
+        for box, answers in found.items():
+            if answers.num_rows:
+                step.found.setdefault(box, []).append(step.spark.createDataFrame(answers))
+
+
+def _table(box: Box) -> str:
+    return box.table.name
+
+
+def _rows(node: Box, news: DataFrame | None) -> pa.Table:
+    """New rows in this process; a box without any still hears how far time has come."""
+    if news is None:
+        return pa.table({})
+    return news.select(*quoted([*node.input.schema.names, DUE, WEIGHT])).toArrow()

@@ -13,6 +13,12 @@ Span = tuple[int, int]
 """The least and the greatest whole number that a part can be."""
 
 
+_SHORT = 1_000
+"""Texts up to this length repeat their parts, which Spark finds and works out once. In longer ones parts are bound to a
+name, which is slower, but else texts would double with each part that lies in another.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Term:
     """A printed part. Its text can stand anywhere: operators are in brackets.
@@ -52,16 +58,18 @@ def call(function: str, *arguments: Term | str) -> str:
 
 
 def bound(term: Term, body: Callable[[str], str]) -> str:
-    """A text that says a part more than once. The part is worked out once, and written once, or nesting such texts
-    would double them at each level.
-    """
-    return body(term.sql) if term.simple else f"element_at(transform(array({term}), v -> {body('v')}), 1)"
+    """A text that says a part more than once."""
+    said = body(term.sql)
+    if term.simple or len(said) <= _SHORT:
+        return said
+    return f"element_at(transform(array({term}), v -> {body('v')}), 1)"
 
 
 def bound_pair(left: Term, right: Term, body: Callable[[str, str], str]) -> str:
     """A text that says two parts more than once."""
-    if left.simple and right.simple:
-        return body(left.sql, right.sql)
+    said = body(left.sql, right.sql)
+    if (left.simple and right.simple) or len(said) <= _SHORT:
+        return said
     # Both are bound at once: inside a function's body no part stands that might have a column named as its variable.
     pair = f"named_struct('l', {left}, 'r', {right})"
     return f"element_at(transform(array({pair}), v -> {body('v.l', 'v.r')}), 1)"

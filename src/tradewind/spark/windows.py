@@ -47,7 +47,10 @@ def _held(bound: str, kind: str) -> str:
 
 
 def _value_starts(window: ValueWindow, type_: DataType) -> str:
-    """An array of the starts of all windows that a value lies in, exact for whole numbers and decimals."""
+    """An array of the starts of all windows that a value lies in, exact for whole numbers and decimals.
+
+    The variables' names are odd because a column of the same name would be hidden by them.
+    """
     value = quote(window.column)
     many = math.ceil(window.size / window.step) + 1
     if is_fraction(type_):
@@ -55,9 +58,9 @@ def _value_starts(window: ValueWindow, type_: DataType) -> str:
         ratio = f"({number} / {float(window.step)!r}D)"
         # Beyond 2^52 doubles are whole; floor() would have to give a BIGINT.
         whole = f"if(abs({ratio}) < 4503599627370496D, CAST(floor({ratio}) AS DOUBLE), {ratio})"
-        starts = f"transform(sequence(0, {many}), i -> ({whole} - i) * {float(window.step)!r}D + 0D)"
-        inside = f"s <= {number} AND {number} < s + {float(window.size)!r}D"
-        return f"if(abs({number}) < double('Infinity'), filter({starts}, s -> {inside}), array())"
+        starts = f"transform(sequence(0, {many}), _tw_i -> ({whole} - _tw_i) * {float(window.step)!r}D + 0D)"
+        inside = f"_tw_s <= {number} AND {number} < _tw_s + {float(window.size)!r}D"
+        return f"if(abs({number}) < double('Infinity'), filter({starts}, _tw_s -> {inside}), array())"
     match type_.name:
         case "TIMESTAMP":
             number = f"CAST(unix_micros({value}) AS DECIMAL(20,0))"
@@ -69,5 +72,5 @@ def _value_starts(window: ValueWindow, type_: DataType) -> str:
             number = f"CAST({value} AS DECIMAL(20,0))"
     step, size = int(window.step), int(window.size)
     first = f"({number} - pmod({number}, {step}BD))"
-    starts = f"transform(sequence(0, {many}), i -> {first} - CAST(i AS DECIMAL(10,0)) * {step}BD)"
-    return f"if({value} IS NULL, array(), filter({starts}, s -> {number} < s + {size}BD))"
+    starts = f"transform(sequence(0, {many}), _tw_i -> {first} - CAST(_tw_i AS DECIMAL(10,0)) * {step}BD)"
+    return f"if({value} IS NULL, array(), filter({starts}, _tw_s -> {number} < _tw_s + {size}BD))"

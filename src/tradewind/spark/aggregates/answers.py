@@ -8,7 +8,7 @@ from dataclasses import replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from tradewind.algebra.aggregates import AggregateCall
+from tradewind.algebra.aggregates import AGGREGATES, AggregateCall
 from tradewind.algebra.operators.aggregation import Functions
 from tradewind.algebra.schema import Schema
 from tradewind.spark.aggregates.states import SPREADS, Rows, state_of
@@ -39,7 +39,9 @@ def answered(rows: DataFrame, groups: Sequence[str], functions: Functions, schem
 
 def _exact(call: AggregateCall) -> AggregateCall:
     twin = call.definition.exact_twin if call.user is None else None
-    return replace(call, function=twin, parameters=call.parameters[:1]) if twin else call
+    if twin is None:
+        return call
+    return replace(call, function=twin, parameters=call.parameters[: len(AGGREGATES[twin].parameters)])
 
 
 def _answer(call: AggregateCall, schema: Schema) -> tuple[list[str], Callable[..., str]]:

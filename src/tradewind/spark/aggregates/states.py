@@ -12,13 +12,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tradewind.algebra.aggregates import AggregateCall, UserAggregate
-from tradewind.algebra.expressions.tree import LiteralValue
+from tradewind.algebra.expressions.tree import Column, Field, LiteralValue, substitute
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import BIGINT, DataType, decimal, is_fraction, is_integer
 from tradewind.spark.aggregates.multisets import MULTISETS
 from tradewind.spark.expressions import spark_sql
+from tradewind.spark.literals import text_sql
 from tradewind.spark.types import ddl
 
+_ROW = "_tw_row"
 FOREVER = 9223372036854775807
 """Stands for a missing event time among times."""
 
@@ -243,7 +245,8 @@ def _delta(_: str, type_: DataType, __: tuple[LiteralValue, ...], rows: Rows, __
     return State((_end(type_, rows, "min"), _end(type_, rows, "max")), answer)
 
 
-_HASHED_AS_THEY_ARE = ("INT", "BIGINT", "STRING", "BINARY")
+_HASHED_AS_THEY_ARE = ("INT", "BIGINT")
+"""Sketches leave empty texts out, so texts are hashed first."""
 
 
 def _item(type_: DataType, rows: Rows) -> str:
@@ -302,10 +305,12 @@ def _user(user: UserAggregate, rows: Rows) -> State:
         pair = f"named_struct('s', if(x IS NULL, y.s, {both}))"
         return f"aggregate({states_}, CAST(NULL AS {wrapped}), (x, y) -> {pair})"
 
-    names = user.over.names
-    lifted = spark_sql(user.lift, user.over)
-    for name, value in reversed(list(zip(names, rows.values, strict=False))):
-        lifted = f"element_at(transform(array({value}), `{name}` -> {lifted}), 1)"
+    # The arguments are bound together under an odd name, so that they hide no column that another one is made of.
+    bound = Schema(((_ROW, DataType("STRUCT", (), user.over.columns)),))
+    whole = substitute(user.lift, {name: Field(Column(_ROW), name) for name in user.over.names})
+    given = ", ".join(f"{text_sql(name)}, {value}" for name, value in zip(user.over.names, rows.values, strict=False))
+    row = f"named_struct({given})" if rows.values != ("NULL",) else f"CAST(NULL AS {ddl(bound.type_of(_ROW))})"
+    lifted = f"element_at(transform(array({row}), {_ROW} -> {spark_sql(whole, bound)}), 1)"
     copies = f"array_repeat(named_struct('s', {lifted}), {f'CAST({rows.weight} AS INT)' if rows.weight else '1'})"
     part = Part(
         wrapped,

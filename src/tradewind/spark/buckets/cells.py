@@ -48,6 +48,18 @@ def cells(values: Array, window: ValueWindow) -> Cells:
     return _cells(rows, found, highest, _many(window), (step, size))
 
 
+def home(values: Array, window: ValueWindow) -> Ints:
+    """The number of the only window that each value lies in, where windows are exact and do not overlap.
+
+    Numbers beyond 64 bits are wrapped round, so windows may share one, but a window never has two.
+    """
+    step = int(window.step) * (10**values.type.scale if kinds.is_decimal(values.type) else 1)
+    found = _whole(values, step) // step
+    if found.dtype == object:
+        found = np.array([(one + 2**63) % 2**64 - 2**63 for one in found], dtype=np.int64)
+    return found
+
+
 def _many(window: ValueWindow) -> int:
     return math.ceil(window.size / window.step)
 

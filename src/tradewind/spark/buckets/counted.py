@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tradewind.algebra.operators.aggregation import Aggregate
 from tradewind.algebra.windows import CountedWindow
-from tradewind.spark.buckets.arrays import FOREVER, Array, Flags, Ints, column, joined, stretches
+from tradewind.spark.buckets.arrays import FOREVER, Array, Flags, Ints, column, differs, joined, stretches
 from tradewind.spark.buckets.gathering import Gathering, Opened, Order, changed_from, names_of, plain
 from tradewind.spark.buckets.operator import Moment, State
 from tradewind.spark.buckets.panes import Panes, differing, listed
@@ -27,6 +27,31 @@ class _Runs(NamedTuple):
     """Where the run of each copy begins,"""
     end: Ints
     """and where the next one does."""
+    plain: bool
+    """Whether each merged row is there once, so that it is its own copy."""
+
+    def rows(self, places: Ints) -> Ints:
+        """The merged rows at some places."""
+        return places if self.plain else self.member.take(places)
+
+
+class _Changes(NamedTuple):
+    """Where there are more or fewer of a row than before."""
+
+    first: Ints
+    """The first changed row of each group."""
+    total: Ints
+    """How many rows up to each have changed."""
+
+    @classmethod
+    def of(cls, given: Opened) -> _Changes:
+        """The changes of a batch."""
+        return cls(changed_from(given.merged, given.groups), np.cumsum(given.merged.old != given.merged.new))
+
+    def between(self, first: Ints, last: Ints) -> Flags:
+        """Whether any row from the first to the last has changed."""
+        before = np.where(first > 0, self.total.take(first - 1), 0)
+        return self.total.take(last) != before
 
 
 class _Windows(NamedTuple):
@@ -52,7 +77,9 @@ class _Windows(NamedTuple):
         """Some of the windows."""
         if chosen.all():
             return self
-        return _Windows(self.panes.only(chosen), self.last[chosen], self.full[chosen], self.due[chosen])
+        places = np.flatnonzero(chosen)
+        last, full, due = self.last.take(places), self.full.take(places), self.due.take(places)
+        return _Windows(self.panes.only(chosen), last, full, due)
 
 
 @dataclass(frozen=True)
@@ -61,6 +88,8 @@ class CountedPanes:
 
     window: CountedWindow
     rows: Gathering
+    names: tuple[str, ...]
+    """The columns of the rows."""
 
     @classmethod
     def of(cls, node: Aggregate, window: CountedWindow) -> CountedPanes:
@@ -68,7 +97,7 @@ class CountedPanes:
         schema, keys = node.input.schema, names_of(node.input.schema, node.keys)
         order = Order.of(schema, window.order)
         slack = None if window.slack is None else Slack(keys, order.column, window.slack)
-        return cls(window, Gathering(keys, order, slack))
+        return cls(window, Gathering(keys, order, slack), schema.names)
 
     def advance(self, state: State, news: Sequence[Array], moment: Moment) -> tuple[Array, State]:
         """The panes that appear or are taken back, and what to remember."""
@@ -79,31 +108,36 @@ class CountedPanes:
         return self._listed(given, old, new), given.closed(until, wakes)
 
     def _runs(self, given: Opened, weight: Ints) -> _Runs:
-        member = np.flatnonzero(weight > 0)
-        many = weight[member]
-        if (many > 1).any():
-            member = np.repeat(member, many)
-        group = given.merged.group.take(member)
-        cut = np.ones(len(member), dtype=np.bool_)
-        cut[1:] = group[1:] != group[:-1]
+        group, time = given.merged.group, given.merged.rank
+        member = np.arange(len(weight))
+        plain = bool((weight == 1).all())
+        if not plain:
+            member = np.repeat(member, np.maximum(weight, 0))
+            group, time = group.take(member), time.take(member)
+        cut = differs([group])
         if self.window.timeout is not None:
-            time = given.merged.rank.take(member)
             cut[1:] |= time[1:] - time[:-1] >= self.window.timeout
         starts, lengths = stretches(cut)
-        return _Runs(member, np.repeat(starts, lengths), np.repeat(starts + lengths, lengths))
+        return _Runs(member, np.repeat(starts, lengths), np.repeat(starts + lengths, lengths), plain)
 
-    def _windows(self, given: Opened, runs: _Runs, mark: int, change: Ints) -> _Windows:
-        """The full windows that end at or after the first change of their group, and those that silence has closed."""
-        merged, size = given.merged, self.window.size
-        first = np.arange(len(runs.member))
+    def _windows(self, given: Opened, runs: _Runs, mark: int, changes: _Changes) -> _Windows:
+        """The full windows that may have changed, and those that silence has closed."""
+        size = self.window.size
+        first, end = np.arange(len(runs.member)), runs.end
         if self.window.step > 1:
             first = np.flatnonzero((first - runs.begin) % self.window.step == 0)
-        full = first + size <= runs.end.take(first)
-        closed = self._closed(given, runs, first[~full], mark)
-        first = first[full]
-        last = runs.member.take(first + (size - 1))
-        recent = last >= change.take(merged.group.take(last))
-        first, last = first[recent], last[recent]
+            end = end.take(first)
+        full = first + size <= end
+        closed = self._closed(given, runs, first.take(np.flatnonzero(~full)), mark)
+        first = first.take(np.flatnonzero(full))
+        last = runs.rows(first + (size - 1))
+        if self.window.step == 1:
+            # Any so many rows in a row are a window, so it is as it was if none of them has changed.
+            recent = changes.between(runs.rows(first), last)
+        else:
+            recent = last >= changes.first.take(given.merged.group.take(last))
+        chosen = np.flatnonzero(recent)
+        first, last = first.take(chosen), last.take(chosen)
         panes = Panes(runs.member, None, first, np.full(len(first), size), np.zeros(len(first), dtype=np.int64))
         found = _Windows(panes, last, np.ones(len(first), dtype=np.bool_), given.settle.take(last))
         return found.and_(closed)
@@ -113,11 +147,11 @@ class CountedPanes:
         if self.window.timeout is None:
             first = first[:0]
         end = runs.end.take(first)
-        last = runs.member.take(end - 1)
+        last = runs.rows(end - 1)
         due = given.settle.take(last) + ((self.window.timeout or 0) - 1)
         # That nothing came is only known once the mark has passed the deadline.
-        shown = (due < mark) | (mark == FOREVER)
-        first, end, last, due = first[shown], end[shown], last[shown], due[shown]
+        shown = np.flatnonzero((due < mark) | (mark == FOREVER))
+        first, end, last, due = (part.take(shown) for part in (first, end, last, due))
         none = np.zeros(len(first), dtype=np.int64)
         return _Windows(Panes(runs.member, None, first, end - first, none), last, none != 0, due)
 
@@ -127,14 +161,14 @@ class CountedPanes:
         Full windows that end before the first change in their group are as they were. A window that silence closed
         leaves with the mark that showed it, so it can only have been there before if cold rows were read.
         """
-        merged, change = given.merged, changed_from(given.merged, given.groups)
-        new = self._windows(given, now, given.clock.now, change)
-        behind = (merged.old > 0) & (np.arange(len(merged.rows)) >= change.take(merged.group))
-        disturbed = given.groups.flags(merged.group[behind | (merged.cold != 0)])
-        before = self._runs(given, merged.old * disturbed.take(merged.group) if disturbed.any() else merged.old[:0])
-        old = self._windows(given, before, given.clock.before, change)
-        if not len(old.last):
-            return old, new
+        merged, changes = given.merged, _Changes.of(given)
+        new = self._windows(given, now, given.clock.now, changes)
+        behind = (merged.old > 0) & (np.arange(len(merged.rows)) >= changes.first.take(merged.group))
+        disturbed = given.groups.flags(merged.group.take(np.flatnonzero(behind | (merged.cold != 0))))
+        if not disturbed.any():
+            return new.only(np.zeros(len(new.last), dtype=np.bool_)), new
+        before = self._runs(given, merged.old * disturbed.take(merged.group))
+        old = self._windows(given, before, given.clock.before, changes)
         among = disturbed.take(merged.group.take(new.last))
         gone, come = differing(old.panes, new.panes.only(among))
         kept = ~among
@@ -154,7 +188,7 @@ class CountedPanes:
         start = order.take(pa.array(merged.rows[first]))
         windows = pa.StructArray.from_arrays([start, end, pa.array(~full)], ["start", "end", "timed_out"])
         due = joined([side.due for side in sides])
-        return listed(merged, [side.panes for side in sides], windows, due)
+        return listed(merged, self.names, [side.panes for side in sides], windows, due)
 
     def _until(self, given: Opened, runs: _Runs) -> tuple[Ints, Flags]:
         """Until when each row may be needed: as long as the window that begins in its block of `step` rows may change.
@@ -171,12 +205,13 @@ class CountedPanes:
         block = place - (place - runs.begin) % step if step > 1 else place
         decisive = block + (max(size, step) - 1)
         open_ = decisive >= runs.end
-        settled = given.settle.take(runs.member.take(np.minimum(decisive, runs.end - 1)))
-        pending = block + size > runs.end
+        settled = given.settle.take(runs.rows(np.minimum(decisive, runs.end - 1)))
         if self.window.timeout is None:
-            settled[open_], pending = FOREVER, np.zeros(len(place), dtype=np.bool_)
+            settled, pending = np.where(open_, FOREVER, settled), np.zeros(len(place), dtype=np.bool_)
         else:
-            settled[open_] += self.window.timeout - 1
+            settled, pending = settled + open_ * (self.window.timeout - 1), block + size > runs.end
+        if runs.plain:
+            return settled, pending
         if (runs.member[1:] == runs.member[:-1]).any():
             last = _last_of_stretch(runs.member, block == place)
             settled, pending = settled[last], pending[last]

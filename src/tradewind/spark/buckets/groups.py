@@ -16,7 +16,7 @@ _SPARSE = 4
 
 
 class _Coded:
-    """Codes of one column's values; what is not among them is -1."""
+    """Codes of one column's values."""
 
     def __init__(self, leaf: Array) -> None:
         encoded = leaf.dictionary_encode(null_encoding="encode")
@@ -25,6 +25,7 @@ class _Coded:
         self.count = len(self._values)
 
     def find(self, leaf: Array) -> Ints:
+        """The codes of other values; -1 for those that are not among these."""
         return integers(pc.index_in(leaf, value_set=self._values), missing=-1)
 
 
@@ -43,6 +44,7 @@ class _Ranged:
         return np.where(known(leaf), codes, 0) if leaf.null_count else codes
 
     def find(self, leaf: Array) -> Ints:
+        """As above."""
         values = integers(leaf)
         inside = (values >= self._low) & (values <= self._high)
         codes = self._coded(leaf, np.where(inside, values, self._low))
@@ -62,7 +64,7 @@ class Groups:
     """The groups of some rows, told by all columns of a table, each with a number below `count`."""
 
     def __init__(self, touching: Array) -> None:
-        self._steps: list[tuple[_Coded | _Ranged, _Coded | None]] = []
+        self._steps: list[tuple[_Coded | _Ranged, _Coded | _Ranged | None]] = []
         codes, self.count = np.zeros(0, dtype=np.int64), 0
         for leaf in _leaves(touching):
             one = _coded(leaf)
@@ -70,7 +72,7 @@ class Groups:
                 codes, self.count = one.codes, one.count
                 self._steps.append((one, None))
                 continue
-            both = _Coded(pa.array(codes * one.count + one.codes))
+            both = _coded(pa.array(codes * one.count + one.codes))
             codes, self.count = both.codes, both.count
             self._steps.append((one, both))
         self.codes = codes
@@ -78,14 +80,17 @@ class Groups:
 
     def find(self, table: Array) -> Ints:
         """The groups of other rows; -1 for groups that are not among these."""
-        codes = np.zeros(table.num_rows, dtype=np.int64)
+        places, codes = np.arange(table.num_rows), np.zeros(table.num_rows, dtype=np.int64)
         for (one, both), leaf in zip(self._steps, _leaves(table), strict=True):
-            found = one.find(leaf)
+            # Most rows of other groups are known by their first key: only the rest is looked at further.
+            found = one.find(leaf if len(places) == len(leaf) else leaf.take(pa.array(places)))
             if both is not None:
-                pairs = np.where((codes < 0) | (found < 0), -1, codes * one.count + found)
-                found = both.find(pa.array(pairs))
-            codes = found
-        return codes
+                found = both.find(pa.array(np.where(found < 0, -1, codes * one.count + found)))
+            kept = np.flatnonzero(found >= 0)
+            places, codes = places.take(kept), found.take(kept)
+        result = np.full(table.num_rows, -1)
+        result[places] = codes
+        return result
 
     def flags(self, codes: Ints) -> Flags:
         """Which groups are among the given ones."""

@@ -23,6 +23,8 @@ _SMALL, _LARGE = 1e-200, 1e200
 """Between these neither products nor their rounding errors leave the range of doubles."""
 _ERROR = 2.0**-100
 _SPLITTER = 2.0**27 + 1
+_BLOCK = 2**14
+"""So many values are worked on at once: what they need stays near the processor."""
 _POWERS = 22
 """Powers of ten up to this one are doubles."""
 
@@ -37,10 +39,26 @@ class Stretch(NamedTuple):
     moment: Ints
 
 
+class _Numbers(NamedTuple):
+    """Doubles that are to be divided, and where they are exactly what was given."""
+
+    doubles: _Doubles
+    exact: Flags
+    divisor: int
+
+
 def on_line(values: Array, at: Stretch) -> Array:
     """The value at each moment; NULL where a value that is needed is."""
-    doubles, exact, divisor = _doubles(values)
+    figures = _doubles(values)
     there = known(values)
+    blocks = range(0, max(len(at.moment), 1), _BLOCK)
+    return pa.concat_arrays(
+        [_on_line(values, figures, there, Stretch(*(part[low : low + _BLOCK] for part in at))) for low in blocks]
+    )
+
+
+def _on_line(values: Array, figures: _Numbers, there: Flags, at: Stretch) -> Array:
+    doubles, exact, divisor = figures
     end = np.where(at.moment == at.start, at.before, at.after)
     result = doubles[end] / float(divisor) if divisor <= 10**_POWERS else doubles[end]
     given = there[end]
@@ -50,7 +68,7 @@ def on_line(values: Array, at: Stretch) -> Array:
     if len(places):
         inner = Stretch(*(part[places] for part in at))
         given[places] = there[inner.before] & there[inner.after]
-        result[places], doubtful = _between(doubles, exact, divisor, inner)
+        result[places], doubtful = _between(figures, inner)
         slow[places] = doubtful & given[places]
     rest = np.flatnonzero(slow)
     if len(rest):
@@ -60,11 +78,10 @@ def on_line(values: Array, at: Stretch) -> Array:
     return pa.array(result, mask=~given)
 
 
-def _doubles(values: Array) -> tuple[_Doubles, Flags, int]:
-    """Numbers as doubles times a divisor, and where these are exact."""
+def _doubles(values: Array) -> _Numbers:
     if kinds.is_floating(values.type):
         found = numbers(values)
-        return found, np.ones(len(found), dtype=np.bool_), 1
+        return _Numbers(found, np.ones(len(found), dtype=np.bool_), 1)
     if kinds.is_decimal(values.type):
         high, whole = unscaled(values) if len(values) else (np.zeros(0, dtype=np.int64),) * 2
         fits = high == whole >> 63
@@ -73,11 +90,12 @@ def _doubles(values: Array) -> tuple[_Doubles, Flags, int]:
         whole = integers(values)
         fits = np.ones(len(whole), dtype=np.bool_)
         divisor = 1
-    return whole.astype(np.float64), fits & (whole >= -_WHOLE) & (whole <= _WHOLE), divisor
+    return _Numbers(whole.astype(np.float64), fits & (whole >= -_WHOLE) & (whole <= _WHOLE), divisor)
 
 
-def _between(doubles: _Doubles, exact: Flags, divisor: int, at: Stretch) -> tuple[_Doubles, Flags]:
+def _between(given: _Numbers, at: Stretch) -> tuple[_Doubles, Flags]:
     """The values strictly between two points, and where they are not certain."""
+    doubles, exact, divisor = given
     old, new = doubles[at.before], doubles[at.after]
     with np.errstate(all="ignore"):
         finite = np.isfinite(old) & np.isfinite(new)

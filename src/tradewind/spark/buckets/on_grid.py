@@ -69,16 +69,16 @@ class GridResampler:
         many = np.maximum(many, 0)
         line = np.repeat(np.arange(len(first)), many)
         nth = np.arange(len(line)) - np.repeat(np.cumsum(many) - many, many)
-        moment = lowest[line] + nth * every
-        rows = merged.rows
-        at = Stretch(rows[first[line]], rows[second[line]], start[line], end[line], moment)
+        moment = lowest.take(line) + nth * every
+        before, after = merged.rows.take(first), merged.rows.take(second)
+        at = Stretch(before.take(line), after.take(line), start.take(line), end.take(line), moment)
         columns = {name: column(merged.table, name).take(pa.array(at.before)) for name in self.rows.keys}
         time = column(merged.table, self.rows.order.column).type
         columns[self.rows.order.column] = pa.array(moment).cast(time)
         columns |= zip(self.values, values_at(merged.table, self.values, self.method, at), strict=True)
         columns[DUE] = pa.array(np.where(moment == at.start, at.start, at.end) + lag)
         columns[WEIGHT] = pa.array(np.where(line < old, -1, 1))
-        return consolidated(pa.table(columns), merged.group[first[line]])
+        return consolidated(pa.table(columns), merged.group.take(first).take(line))
 
     def _until(self, given: Opened, chosen: Ints) -> Ints:
         """Until when each sample may be needed: as long as another one may come before the next."""

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tradewind.spark.buckets.arrays import FOREVER, Array, Flags, Ints, differs, joined
-from tradewind.spark.buckets.operator import COUNT, DUE, PANE, PANE_DUE, PANE_WINDOW, SIGN, WEIGHT
+from tradewind.spark.buckets.arrays import FOREVER, Array, Flags, Ints, differs, joined, stretches
+from tradewind.spark.buckets.operator import COUNT, PANE, PANE_DUE, PANE_WINDOW, SIGN
 from tradewind.spark.buckets.store import Merged
 
 _Hashes = npt.NDArray[np.uint64]
@@ -33,7 +33,11 @@ class Panes(NamedTuple):
         """Some of the panes."""
         if chosen.all():
             return self
-        return self._replace(first=self.first[chosen], length=self.length[chosen], place=self.place[chosen])
+        # Picking by number is several times faster than by flag.
+        places = np.flatnonzero(chosen)
+        return self._replace(
+            first=self.first.take(places), length=self.length.take(places), place=self.place.take(places)
+        )
 
 
 def differing(old: Panes, new: Panes) -> tuple[Flags, Flags]:
@@ -41,19 +45,22 @@ def differing(old: Panes, new: Panes) -> tuple[Flags, Flags]:
     many = len(old.first)
     if not many or not len(new.first):
         return np.ones(many, dtype=np.bool_), np.ones(len(new.first), dtype=np.bool_)
-    one, two = (np.concatenate([_print(old, salt), _print(new, salt)]) for salt in _SALTS)
-    order = np.lexsort((two, one))
-    starts = np.ones(len(order), dtype=np.bool_)
-    starts[1:] = (one[order][1:] != one[order][:-1]) | (two[order][1:] != two[order][:-1])
-    class_ = np.cumsum(starts) - 1
+    one, two = (np.concatenate([_print(old, salt), _print(new, salt)]).view(np.int64) for salt in _SALTS)
+    order = np.argsort(one)
+    begins = differs([one.take(order), two.take(order)])
+    if (begins & ~differs([one.take(order)])).any():
+        order = np.lexsort((two, one))
+        begins = differs([one.take(order), two.take(order)])
+    starts, lengths = stretches(begins)
     is_old = order < many
-    olds = np.bincount(class_, is_old).astype(np.int64)
-    news = np.bincount(class_).astype(np.int64) - olds
-    # lexsort keeps equal ones as they stand, so the old ones of a class come first.
-    nth = np.arange(len(order)) - np.flatnonzero(starts)[class_]
-    nth -= np.where(is_old, 0, olds[class_])
+    before = np.cumsum(is_old) - is_old
+    olds = np.add.reduceat(is_old, starts, dtype=np.int64)
+    # Of each kind there are as many left as there are more of it than of the other.
+    paired = np.repeat(np.minimum(olds, lengths - olds), lengths)
+    nth_old = before - np.repeat(before.take(starts), lengths)
+    nth_new = np.arange(len(order)) - np.repeat(starts, lengths) - nth_old
     kept = np.empty(len(order), dtype=np.bool_)
-    kept[order] = nth >= np.minimum(olds, news)[class_]
+    kept[order] = np.where(is_old, nth_old, nth_new) >= paired
     return kept[:many], kept[many:]
 
 
@@ -76,8 +83,9 @@ def _mixed(numbers: Ints, salt: int) -> _Hashes:
     return found ^ (found >> np.uint64(31))
 
 
-def listed(merged: Merged, sides: Sequence[Panes], windows: Array, due: Ints) -> Array:
-    """The panes of both sides, those that are taken back and those that appear, as a table of their members.
+def listed(merged: Merged, names: Sequence[str], sides: Sequence[Panes], windows: Array, due: Ints) -> Array:
+    """The panes of both sides, those that are taken back and those that appear, as a table of their members with the
+    named columns.
 
     `windows` and `due` are for all of them, one side after the other.
     """
@@ -88,8 +96,7 @@ def listed(merged: Merged, sides: Sequence[Panes], windows: Array, due: Ints) ->
     sign = np.ones(len(pane), dtype=np.int64)
     sign[: len(parts[0][0])] = -1
     spread = pa.array(pane)
-    rows = merged.table.take(pa.array(merged.rows.take(member)))
-    columns = {name: rows.column(name) for name in rows.column_names if name not in (DUE, WEIGHT)}
+    rows = merged.table.select(list(names)).take(pa.array(merged.rows.take(member)))
     return pa.table(
         {
             PANE: spread,
@@ -98,7 +105,7 @@ def listed(merged: Merged, sides: Sequence[Panes], windows: Array, due: Ints) ->
             PANE_WINDOW: windows.take(spread),
             PANE_DUE: moments(due).take(spread),
         }
-        | columns
+        | {name: rows.column(name) for name in names}
     )
 
 

@@ -15,14 +15,15 @@ from tradewind.spark.buckets.store import Merged, contents
 def samples(rows: Merged, weight: Ints) -> Ints:
     """Of the rows that are there, the last by content at each time of a group."""
     there = np.flatnonzero(weight > 0)
-    new = differs([rows.group[there], rows.rank[there]])
-    return there[np.append(new[1:], True)] if len(there) else there
+    new = differs([rows.group.take(there), rows.rank.take(there)])
+    return there.take(np.flatnonzero(np.append(new[1:], True))) if len(there) else there
 
 
 def followers(rows: Merged, chosen: Ints) -> Ints:
     """For each sample, the next one of its group; -1 for the last."""
+    group = rows.group.take(chosen)
     following = np.append(chosen[1:], -1)
-    following[:-1][rows.group[chosen[1:]] != rows.group[chosen[:-1]]] = -1
+    following[:-1] = np.where(group[1:] == group[:-1], following[:-1], -1)
     return following
 
 
@@ -30,9 +31,13 @@ def spread(rows: Merged, chosen: Ints, until: Ints, own: Ints) -> Ints:
     """Until when each row may be needed, from what is known of the samples: those that another one hides, as long as
     that one; those that are owed, until they are settled.
     """
+    if len(chosen) == len(own):
+        return until
+    is_sample = np.zeros(len(own), dtype=np.int64)
+    is_sample[chosen] = 1
     found = own.copy()
     there = np.flatnonzero(rows.new > 0)
-    found[there] = until[np.searchsorted(chosen, there)]
+    found[there] = until.take((np.cumsum(is_sample) - is_sample).take(there))
     return found
 
 
@@ -45,20 +50,17 @@ def highest_so_far(group: Ints, values: Ints) -> Ints:
 
 def values_at(table: Array, names: tuple[str, ...], method: str, at: Stretch) -> list[Array]:
     """The values of some columns at some moments; where there is no row before, NULL."""
-    found = []
+    columns = [column(table, name) for name in names]
     nothing = at.before < 0
-    before = pa.array(at.before, mask=nothing)
-    for name in names:
-        values = column(table, name)
-        if method == "previous":
-            found.append(values.take(before))
-            continue
-        places = np.flatnonzero(~nothing)
-        drawn = on_line(values, Stretch(*(part[places] for part in at)))
-        slots = np.full(len(nothing), -1)
-        slots[places] = np.arange(len(places))
-        found.append(drawn if len(places) == len(slots) else drawn.take(pa.array(slots, mask=nothing)))
-    return found
+    if method == "previous":
+        before = pa.array(at.before, mask=nothing)
+        return [values.take(before) for values in columns]
+    if not nothing.any():
+        return [on_line(values, at) for values in columns]
+    places = np.flatnonzero(~nothing)
+    inner = Stretch(*(part.take(places) for part in at))
+    slots = np.cumsum(~nothing) - 1
+    return [on_line(values, inner).take(pa.array(slots, mask=nothing)) for values in columns]
 
 
 def consolidated(table: Array, group: Ints) -> Array:

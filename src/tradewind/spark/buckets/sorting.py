@@ -61,7 +61,7 @@ def order_of(group: Ints, rank: Ints, contents: Iterable[Array]) -> tuple[Ints, 
     """
     key = packed(group, rank)
     order = quick_order(key)
-    new = differs([key[order]])
+    new = differs([key.take(order)])
     if new.all():
         return order, new
     tied = ~new

@@ -106,8 +106,9 @@ class Shelf:
         if self._hot is not None:
             found = groups.find(keys_of(self._hot, self.keys))
             self._touched = found >= 0
-            tables.append(self._hot if self._touched.all() else self._hot.filter(pa.array(self._touched)))
-            codes.append(found[self._touched])
+            places = np.flatnonzero(self._touched)
+            tables.append(self._hot if len(places) == len(found) else self._hot.take(pa.array(places)))
+            codes.append(found.take(places))
         slept = cold.since(self._state, self.name, threshold) if late.any() else None
         if slept is not None:
             found = groups.find(keys_of(slept, self.keys))
@@ -155,9 +156,9 @@ class Shelf:
 
 def _tabled(merged: Merged, chosen: Flags, weight: Ints, until: Ints, wakes: Flags) -> Array:
     places = np.flatnonzero(chosen)
-    table = merged.table.take(pa.array(merged.rows[places]))
+    table = merged.table.take(pa.array(merged.rows.take(places)))
     for name, values in ((WEIGHT, weight), (UNTIL, until), (WAKES, wakes)):
-        table = table.append_column(name, pa.array(values[places]))
+        table = table.append_column(name, pa.array(values.take(places)))
     return table
 
 

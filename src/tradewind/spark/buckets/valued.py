@@ -10,15 +10,19 @@ import numpy as np
 import pyarrow as pa
 
 from tradewind.algebra.operators.aggregation import Aggregate
+from tradewind.algebra.types import is_fraction
 from tradewind.algebra.windows import ValueWindow
 from tradewind.spark.buckets.arrays import FOREVER, Array, Flags, Ints, column, differs, known, stretches
-from tradewind.spark.buckets.cells import Cells, cells
+from tradewind.spark.buckets.cells import Cells, cells, home
 from tradewind.spark.buckets.gathering import Gathering, Opened, Order, names_of, plain
 from tradewind.spark.buckets.operator import Moment, State
 from tradewind.spark.buckets.panes import Panes, differing, listed
 from tradewind.spark.buckets.slack import Slack
 from tradewind.spark.buckets.sorting import packed, stable_order
 from tradewind.spark.buckets.store import DONE
+
+_HOME = "_home"
+"""The number of a row's window, where it can only lie in one: only rows of the same window need be looked at."""
 
 
 class _Board(NamedTuple):
@@ -40,7 +44,8 @@ class _Closed(NamedTuple):
     due: Ints
 
     def only(self, chosen: Flags) -> _Closed:
-        return _Closed(self.panes.only(chosen), self.cell[chosen], self.due[chosen])
+        places = np.flatnonzero(chosen)
+        return _Closed(self.panes.only(chosen), self.cell.take(places), self.due.take(places))
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,8 @@ class ValuePanes:
     window: ValueWindow
     rows: Gathering
     column: str
+    names: tuple[str, ...]
+    """The columns of the rows."""
     recalls: bool
     """Whether all rows must be kept, because those that go may let others be the greatest again."""
 
@@ -61,13 +68,18 @@ class ValuePanes:
         order = Order.of(schema, str(schema.time)) if window.timeout is not None else Order(value, "", None)
         slack = None if window.slack is None else Slack(keys, value, window.slack)
         recalls = slack is not None and not node.input.append_only
-        return cls(window, Gathering(keys, order, slack), value, recalls)
+        apart = slack is None and window.size == window.step and not is_fraction(schema.type_of(value))
+        keys = (_HOME, *keys) if apart else keys
+        return cls(window, Gathering(keys, order, slack), value, schema.names, recalls)
 
     def advance(self, state: State, news: Sequence[Array], moment: Moment) -> tuple[Array, State]:
         """The panes that appear or are taken back, and what to remember."""
         # Rows without a time are in no pane, but count among those that overtake others.
         required = (self.column,) if self.rows.slack is not None else (self.column, self.rows.order.column)
-        given = self.rows.opened(state, plain(news[0], *required), moment)
+        arrived = plain(news[0], *required)
+        if _HOME in self.rows.keys:
+            arrived = arrived.append_column(_HOME, pa.array(home(column(arrived, self.column), self.window)))
+        given = self.rows.opened(state, arrived, moment)
         merged = given.merged
         values = column(merged.table, self.column).take(pa.array(merged.rows))
         found = cells(values, self.window)
@@ -75,14 +87,14 @@ class ValuePanes:
         new = self._panes(given, board, merged.new)
         until = self._until(given, new)
         changed = _windows_with(board, (merged.old != merged.new)[board.row])
-        inside = changed[board.window]
-        before = _Board(board.row[inside], board.window[inside], board.cell[inside])
+        inside = np.flatnonzero(changed.take(board.window))
+        before = _Board(*(part.take(inside) for part in board))
         old = self._panes(given, before, merged.old)
         new = new.only(changed[new.panes.place])
         gone, come = differing(old.panes, new.panes)
         old, new = old.only(gone), new.only(come)
         bounds = found.bounds(np.concatenate([old.cell, new.cell]), values.type)
-        table = listed(merged, (old.panes, new.panes), bounds, np.concatenate([old.due, new.due]))
+        table = listed(merged, self.names, (old.panes, new.panes), bounds, np.concatenate([old.due, new.due]))
         return table, given.closed(until, np.zeros(len(until), dtype=np.bool_))
 
     def _board(self, given: Opened, found: Cells) -> _Board:
@@ -99,16 +111,17 @@ class ValuePanes:
 
     def _panes(self, given: Opened, board: _Board, weight: Ints) -> _Closed:
         """The panes of the rows that are there."""
-        there = np.flatnonzero(weight[board.row] > 0)
-        row, window = board.row[there], board.window[there]
-        time, cut = given.settle[row], differs([window])
+        there = np.flatnonzero(weight.take(board.row) > 0)
+        row, window = board.row.take(there), board.window.take(there)
+        time, cut = given.settle.take(row), differs([window])
         if self.window.timeout is not None:
             cut[1:] |= time[1:] - time[:-1] >= self.window.timeout
         first, length = stretches(cut)
-        due = time[first + length - 1]
+        due = time.take(first + length - 1)
         if self.window.timeout is not None:
             due += self.window.timeout - 1
-        return _Closed(Panes(row, weight[row], first, length, window[first]), board.cell[there[first]], due)
+        panes = Panes(row, weight.take(row), first, length, window.take(first))
+        return _Closed(panes, board.cell.take(there.take(first)), due)
 
     def _until(self, given: Opened, new: _Closed) -> Ints:
         """Until when each row may be needed: as long as a pane that it is in may change."""

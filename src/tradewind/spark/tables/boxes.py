@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
 from tradewind.algebra.expressions.tree import Expression
@@ -43,7 +43,7 @@ class Does:
         return [stored for stored in candidates if holds(stored + row)] if holds else list(candidates)
 
 
-class Changes(Does):
+class Changes(Does, ABC):
     """What an update box does."""
 
     @abstractmethod

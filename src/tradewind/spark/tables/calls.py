@@ -48,7 +48,7 @@ class Calls:
         meant = {taken[node.fingerprint] for node in news if node not in new} or set(taken.values())
         answers: dict[Read, list[pa.Table]] = {}
         for call, box, _, content in kept:
-            node = self._boxes[box]
+            node = self._boxes.get(box)
             if call in meant and content is not None and isinstance(node, Read):
                 answers.setdefault(node, []).append(unpacked(bytes(content)))
         return answers

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 
 import pyarrow as pa
@@ -41,31 +42,47 @@ class Tables:
             self._database.close()
             raise
         self._calls = Calls(self._database, list(self._boxes))
+        self._frozen: dict[Box, int] = {}
+        self._supposing = False
 
     def advance(self, batch: int, news: Mapping[Operator, pa.Table], frozen: int | None) -> dict[Operator, pa.Table]:
         """Do the updates and answer the reads of one batch, in one transaction.
 
         `news` holds for each box the deltas of its input: its columns, `_due` (microseconds, NULL for FOREVER) and
-        `_weight`. A batch may come in several calls, each with other boxes. No row of a time before `frozen` will come
-        in later calls. Given are the deltas of each read box's output. A call that was committed already changes
-        nothing, and gives what it gave.
+        `_weight`. A batch may come in several calls, each with other boxes. After this one, no row that is settled
+        before `frozen` will come to the boxes that it names; once all boxes of a table were told, what only such rows
+        could need is forgotten. Given are the deltas of each read box's output. A call that was committed already
+        changes nothing, and gives what it gave.
         """
         given = {self._box(node): rows for node, rows in news.items()}
-        with self._database.transaction(self._names):
+        told = self._frozen if frozen is None else {**self._frozen, **dict.fromkeys(given, frozen)}
+        with nullcontext() if self._supposing else self._database.transaction(self._names):
             answers = self._calls.again(batch, given)
             if answers is None:
                 found = {
                     node: bag_table(rows, node.schema)
                     for one in self._timelines.values()
-                    for node, rows in one.advance(given, frozen).items()
+                    for node, rows in one.advance(given, told).items()
                 }
                 self._calls.record(batch, given, found)
                 answers = {node: [rows] for node, rows in found.items()}
+        self._frozen = self._frozen if self._supposing else told
         return {
             node: pa.concat_tables([bag_table(Counter(), node.schema), *answers.get(node, [])])
             for node in self._boxes
             if isinstance(node, Read)
         }
+
+    @contextmanager
+    def supposing(self) -> Iterator[None]:
+        """What is done meanwhile is only supposed, and undone at the end."""
+        self._database.begin(self._names)
+        self._supposing = True
+        try:
+            yield
+        finally:
+            self._supposing = False
+            self._database.rollback()
 
     def rows(self, table: str) -> pa.Table:
         """A table as it is now."""

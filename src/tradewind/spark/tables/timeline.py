@@ -33,12 +33,15 @@ class Timeline:
         self._open()
         self._history = History(database, self._stored.table, self._order)
 
-    def advance(self, news: Mapping[Box, pa.Table], frozen: int | None) -> dict[Read, Bag]:
-        """Do what new rows ask for, in their turn. Gives what the answers of the read boxes gain and lose."""
+    def advance(self, news: Mapping[Box, pa.Table], frozen: Mapping[Box, int]) -> dict[Read, Bag]:
+        """Do what new rows ask for, in their turn. Gives what the answers of the read boxes gain and lose.
+
+        `frozen` says for boxes from which settle time on rows may still come to them.
+        """
         number, forgotten = self._database.note(
             "SELECT number, forgotten FROM tradewind_tables WHERE name = ?", (self._name,)
         )[0]
-        parts = [(place, news[node]) for place, node in enumerate(self.boxes) if node in news]
+        parts = [(place, news[node]) for place, node in enumerate(self.boxes) if node in news and news[node].num_rows]
         steps = self._order.sort(added_up(step for place, rows in parts for step in self._order.steps(place, rows)))
         answers: dict[int, Bag] = {}
         if steps:
@@ -49,8 +52,8 @@ class Timeline:
             turn.take(steps)
             rows.write()
             number, answers = rows.number, turn.gained()
-        if frozen is not None:
-            gone = self._history.forget(frozen)
+        if all(node in frozen for node in self.boxes):
+            gone = self._history.forget(min(frozen[node] - _lag(node) for node in self.boxes))
             forgotten = forgotten if gone is None else gone
         changed = "UPDATE tradewind_tables SET number = ?, forgotten = ? WHERE name = ?"
         self._database.note(changed, (number, forgotten, self._name))
@@ -90,3 +93,9 @@ class Timeline:
         for does in self._does:
             if does.access is not None and not does.access.by_key:
                 self._stored.index(*does.access.searched)
+
+
+def _lag(node: Box) -> int:
+    """How long after its time a row may be settled, and so may come."""
+    schema = node.input.schema
+    return max(0, schema.lag(str(schema.soonest)) or 0)

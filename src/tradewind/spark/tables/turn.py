@@ -17,10 +17,10 @@ SIZE = 4096
 
 
 class Turn:
-    """Steps at work on a table. `answers` is what the answers of the read boxes gain and lose by them, by box."""
+    """Steps at work on a table."""
 
     def __init__(self, order: Order, does: Sequence[Changes | Answers], history: History, rows: Working) -> None:
-        self.answers: dict[int, Bag] = {}
+        self._answers: dict[int, Bag] = {}
         self._order = order
         self._does = does
         self._history = history
@@ -50,6 +50,10 @@ class Turn:
                 waiting, begin = [], done
         for piece in pieces(news[begin:], SIZE):
             self._do(piece)
+
+    def gained(self) -> dict[int, Bag]:
+        """What the answers of the read boxes have gained and lost, by box."""
+        return {box: tidy(found) for box, found in self._answers.items()}
 
     def _go_back(self, later: Sequence[Segment], changed: dict[Segment, Counter[Values]]) -> None:
         """The table as it was before the later segments."""
@@ -100,8 +104,4 @@ class Turn:
         return changed
 
     def _answer(self, box: int) -> Bag:
-        return self.answers.setdefault(box, Counter())
-
-    def gained(self) -> dict[int, Bag]:
-        """What the answers gain and lose, without what cancels out."""
-        return {box: tidy(found) for box, found in self.answers.items()}
+        return self._answers.setdefault(box, Counter())

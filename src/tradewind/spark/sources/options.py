@@ -1,0 +1,151 @@
+"""The options of every format: which there are, what they may be, and what they are when nothing is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from tradewind.algebra.times import parse_timestamp
+from tradewind.errors import InputError, TradewindError, unknown
+from tradewind.spark.sources.texts import EPOCHS
+
+
+class Option(NamedTuple):
+    """An option: how its value is checked, what it is by itself, and what it means."""
+
+    check: Callable[[Any], Any]
+    default: Any
+    meaning: str
+
+
+def _flag(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise InputError(f"{value!r:.60} is not true or false.")
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        return value
+    raise InputError(f"{value!r:.60} is no whole number of 1 or more.")
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
+        return value
+    raise InputError(f"{value!r:.60} is no whole number.")
+
+
+def _rate(value: Any) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 1e-6 <= value <= 1e12:
+        return value
+    raise InputError(f"{value!r:.60} is no rate.", hint="a number above 0.")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise InputError(f"{value!r:.60} is no text.", hint="put it in quotes.")
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, str) and value and not set(value) & set(" \t\n<>&/\"'="):
+        return value
+    raise InputError(f"{value!r:.60} is no element's name.")
+
+
+def _character(value: Any) -> str:
+    if isinstance(value, str) and len(value) == 1 and value.isascii() and value not in "\r\n\0":
+        return value
+    raise InputError(f"{value!r:.60} is not one ASCII character.")
+
+
+def _character_or_none(value: Any) -> str:
+    return "" if value == "" else _character(value)
+
+
+def _epoch(value: Any) -> str:
+    if isinstance(value, str) and value in EPOCHS:
+        return value
+    raise InputError(f"{value!r:.60} is not known.", hint=f"there is: {', '.join(EPOCHS)}.")
+
+
+def _time(value: Any) -> int:
+    return parse_timestamp(_text(value))
+
+
+_LIMITS = {
+    "max_files_per_batch": Option(_count, None, "so many new files at most in one batch"),
+    "max_bytes_per_batch": Option(_count, None, "so many bytes of new files, or one file; 256 MB unless said"),
+}
+_RECORDS = {
+    "max_record_bytes": Option(_count, 100_000_000, "a longer record is bad, and is never held in memory"),
+}
+_EPOCH = {
+    "epoch": Option(_epoch, None, "numbers in TIMESTAMP columns are seconds, milliseconds or microseconds since 1970"),
+}
+_CONVERTER = {"converter": Option(_text, None, "the converter's name; its own options stand beside it")}
+OPTIONS: Mapping[str, Mapping[str, Option]] = {
+    "parquet": _LIMITS,
+    "orc": _LIMITS,
+    "arrow": _LIMITS,
+    "json": {**_EPOCH, **_RECORDS, **_LIMITS},
+    "csv": {
+        "header": Option(_flag, True, "the first line of each file names its columns, in any order"),
+        "delimiter": Option(_character, ",", "what stands between fields"),
+        "quote": Option(_character, '"', "what stands around a field that holds other signs"),
+        "escape": Option(_character_or_none, "", "what stands before a quote inside quotes, if not another"),
+        "null_value": Option(_text, "", "a text that is NULL when it is not in quotes, as an empty one is"),
+        "multi_line": Option(_flag, False, "a field in quotes may hold line breaks"),
+        **_EPOCH,
+        **_RECORDS,
+        **_LIMITS,
+    },
+    "xml": {"rowTag": Option(_name, "row", "the element that is a row"), **_EPOCH, **_RECORDS, **_LIMITS},
+    "text": {**_CONVERTER, **_RECORDS, **_LIMITS},
+    "binary": {**_CONVERTER, **_LIMITS},
+    "rate": {
+        "rows_per_second": Option(_rate, 1000, "how far apart event times are, and how fast rows come"),
+        "rows": Option(_count, None, "so many rows in all, there from the start; without it they come for ever"),
+        "seed": Option(_whole, 0, "another seed, other rows"),
+        "start": Option(_time, None, "the first event time; unless said, 2026-01-01, or now if rows come for ever"),
+        "rows_per_batch": Option(_count, 1_000_000, "so many of `rows` at most in one batch"),
+    },
+    "push": _LIMITS,
+}  # fmt: skip
+CONVERTED = ("text", "binary")
+
+
+def checked(format_: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a format with all defaults; InputErrors for what there is not, or not so."""
+    if format_ is None:
+        raise InputError("it has no format, so it can be planned but not run.", hint=f"formats: {', '.join(OPTIONS)}.")
+    if format_ not in OPTIONS:
+        raise unknown("format", format_, OPTIONS)
+    known = OPTIONS[format_]
+    found = {name: option.default for name, option in known.items()}
+    for name, value in given.items():
+        if name in known:
+            found[name] = _checked(known[name], name, value)
+        elif format_ in CONVERTED:
+            found[name] = value
+        else:
+            raise unknown(f"option of {format_}", name, known)
+    _refuse_conflicts(format_, found)
+    return found
+
+
+def _checked(option: Option, name: str, value: Any) -> Any:
+    try:
+        return option.check(value)
+    except TradewindError as error:
+        raise error.at(f"option {name}") from None
+
+
+def _refuse_conflicts(format_: str, found: Mapping[str, Any]) -> None:
+    if found.get("max_files_per_batch") is not None and found.get("max_bytes_per_batch") is not None:
+        raise InputError("only one of max_files_per_batch and max_bytes_per_batch can be said.")
+    if format_ in CONVERTED and found["converter"] is None:
+        raise InputError(f"a {format_} source needs a converter.", hint="options: {converter: key_value}.")
+    if format_ == "csv" and len({found["delimiter"], found["quote"], found["escape"]}) < 3:
+        raise InputError("delimiter, quote and escape are three different characters.")

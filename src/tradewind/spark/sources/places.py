@@ -1,0 +1,57 @@
+"""Where an origin's files are: paths as people write them, as Spark takes them, and as Spark gives them back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from tradewind.errors import InputError
+
+_GLOB = "*?[]{}\\"
+_MEGABYTES_256 = 256_000_000
+_FOR_EVER = "36500d"
+
+
+def place_of(path: str | None, base: Path) -> Path:
+    """The folder, file or pattern that an origin names, relative to the deployment's folder."""
+    if path is None:
+        raise InputError("it has no path.", hint="path: data/requests.")
+    if "://" in path:
+        raise InputError(f"{path[:100]!r} is not on this machine.", hint="give the path of a folder, a file or a glob.")
+    return (base / path).absolute()
+
+
+def literal(path: str | Path) -> str:
+    """A path as Spark must be given it to mean this one and no pattern."""
+    return "".join(f"\\{sign}" if sign in _GLOB else sign for sign in str(path))
+
+
+def tracked_files(
+    spark: SparkSession, place: Path, options: dict[str, Any], *, wait: bool, own: bool = False
+) -> DataFrame:
+    """A streaming frame over the files of a place, for Spark to find out what is new; it has no rows to read.
+
+    Files in a folder of our `own` are removed once they have been read.
+    """
+    pattern = _pattern(place, wait)
+    reader = spark.readStream.format("text").option("latestFirst", "false")
+    if options.get("max_files_per_batch") is not None:
+        reader = reader.option("maxFilesPerTrigger", options["max_files_per_batch"])
+    else:
+        reader = reader.option("maxBytesPerTrigger", options.get("max_bytes_per_batch") or _MEGABYTES_256)
+    # Others may put files there with old times; by itself Spark passes over what is a week older than the newest.
+    reader = reader.option("cleanSource", "delete") if own else reader.option("maxFileAge", _FOR_EVER)
+    return reader.load(pattern).selectExpr("1 AS new").where("false")
+
+
+def _pattern(place: Path, wait: bool) -> str:
+    if place.exists():
+        return literal(place)
+    if any(sign in place.name or sign in str(place.parent) for sign in "*?[{"):
+        return str(place)
+    if not wait:
+        raise InputError(f"there is no {place}.", hint="create it, or mend the path.")
+    place.mkdir(parents=True)
+    return literal(place)

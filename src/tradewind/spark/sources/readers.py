@@ -1,0 +1,260 @@
+"""Readers of files and of generated rows: how a batch's new files become rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+
+from tradewind.algebra.operators.core import Source
+from tradewind.algebra.schema import Schema
+from tradewind.algebra.types import BIGINT, DataType, is_fraction
+from tradewind.errors import DataError, InputError
+from tradewind.spark.columns import ARRIVAL, WEIGHT
+from tradewind.spark.literals import text_sql
+from tradewind.spark.sources.converted import converter_of
+from tradewind.spark.sources.csv_records import header_of
+from tradewind.spark.sources.footers import Footer, footer_of
+from tradewind.spark.sources.generator import FIRST, Clockwork, Generated, Tickets, merged, span_of
+from tradewind.spark.sources.landing import SPLIT, Task
+from tradewind.spark.sources.nested import FaultError
+from tradewind.spark.sources.options import CONVERTED
+from tradewind.spark.sources.parsing import Reading
+from tradewind.spark.sources.places import literal, tracked_files
+from tradewind.spark.sources.records import Part, suffix_of
+from tradewind.spark.step import together
+from tradewind.spark.types import quote, schema_ddl
+
+_SPLITTABLE = ("json", "text")
+
+
+class Desk(NamedTuple):
+    """What a batch is read for: the origin's number, where its mark stands and which rows come too late to count, a
+    folder for files that are landed, and whether the order of arrival is asked for.
+    """
+
+    number: int
+    folder: Path
+    mark: float = -math.inf
+    bound: float = -math.inf
+    arrival: bool = False
+
+
+class Facts(NamedTuple):
+    """How many rows there are, and the first and the last event time."""
+
+    rows: int
+    earliest: int | None = None
+    latest: int | None = None
+
+
+_NOTHING = Facts(0)
+
+
+@dataclass(slots=True)
+class Plan:
+    """How a batch's files are read: rows that are there, what is known of them (None: they must be looked at), what has
+    to be landed first, and files that cannot be read.
+    """
+
+    direct: DataFrame | None = None
+    facts: Facts | None = _NOTHING
+    tasks: list[Task] = field(default_factory=list)
+    bad: list[tuple[Path, str]] = field(default_factory=list)
+
+
+class Known(NamedTuple):
+    """What all readers have."""
+
+    stream: str
+    origin: str
+    format: str
+    on_bad: str
+    source: Source
+
+
+class _Reader:
+    def __init__(self, known: Known) -> None:
+        self.stream, self.origin, self.format, self.on_bad, self.source = known
+        columns = self.source.schema.columns
+        self._schema = Schema((*columns, (WEIGHT, BIGINT)), self.source.schema.times) if self.source.revisions else (
+            self.source.schema
+        )  # fmt: skip
+        self._shape = schema_ddl(self._schema)
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+    def landed(self, spark: SparkSession, desk: Desk) -> DataFrame:
+        """The rows that were landed, in the order in which they stood in their files."""
+        frame = spark.read.schema(self._shape).parquet(literal(desk.folder / "rows"))
+        arrival = _arrival(desk, "_metadata.file_name", "_metadata.row_index")
+        return frame.selectExpr(*(quote(name) for name in self._schema.names), *arrival)
+
+
+class FileReader(_Reader):
+    """Reads files of any format."""
+
+    def __init__(self, known: Known, options: dict[str, Any], place: Path) -> None:
+        super().__init__(known)
+        self._place = place
+        self._options = options
+        self._reading = Reading(self._schema, options)
+        self._landing = "parquet" if self.format == "push" else self.format
+        if self.format in CONVERTED:
+            takes_bytes = converter_of(self._reading).record_bytes is not None
+            if takes_bytes != (self.format == "binary"):
+                wanted = "binary" if takes_bytes else "text"
+                raise InputError(f"its converter needs `format: {wanted}`.", where=f"format {self.format}")
+
+    def tracked(self, spark: SparkSession, *, wait: bool = False) -> DataFrame:
+        """A streaming frame over the files."""
+        own = self.format == "push"
+        return tracked_files(spark, self._place, self._options, wait=wait or own, own=own)
+
+    def plan(self, spark: SparkSession, files: Sequence[Path], desk: Desk) -> Plan:
+        """Parquet is read as it is where it can be; everything else is landed."""
+        if self._landing == "parquet":
+            return self._plan_parquet(spark, files, desk)
+        plan = Plan()
+        for file in files:
+            self._land(file, desk, plan)
+        return plan
+
+    def _plan_parquet(self, spark: SparkSession, files: Sequence[Path], desk: Desk) -> Plan:
+        plan = Plan()
+        footers: dict[Path, Footer] = {}
+        for file in files:
+            try:
+                footers[file] = footer_of(str(file), self._schema)
+            except FaultError as error:
+                plan.bad.append((file, str(error)))
+        # Landed files have an order of their own, so with it asked for it is all of them or none.
+        whole = desk.arrival and not all(footer.direct for footer in footers.values())
+        direct = [] if whole else [file for file, footer in footers.items() if footer.direct and footer.rows]
+        for file, footer in footers.items():
+            if file not in direct and footer.rows:
+                self._land(file, desk, plan)
+        if direct:
+            frame = spark.read.schema(self._shape).parquet(*map(literal, direct))
+            plan.direct = frame.selectExpr(*self._columns(), *_arrival(desk, _FILE_ORDER, "_metadata.row_index"))
+            plan.facts = _facts([footers[file] for file in direct])
+        return plan
+
+    def _columns(self) -> list[str]:
+        columns = [f"{normal_sql(quote(name), type_)} AS {quote(name)}" for name, type_ in self.source.schema.columns]
+        return [*columns, f"coalesce({WEIGHT}, 1L) AS {WEIGHT}"] if self.source.revisions else columns
+
+    def _land(self, file: Path, desk: Desk, plan: Plan) -> None:
+        reading = self._reading
+        if self.format == "csv" and self._options["header"]:
+            try:
+                reading = replace(reading, columns=header_of(str(file), reading))
+            except (DataError, OSError) as error:
+                plan.bad.append((file, str(error).rstrip(".")))
+                return
+        number = len(plan.tasks)
+        for part in self._parts(file):
+            stem = f"{number:08}"
+            rows, letters = str(desk.folder / "rows" / f"{stem}.parquet"), str(desk.folder / "letters" / stem)
+            plan.tasks.append(Task(part, self._landing, reading, rows, letters, desk.mark, desk.bound))
+            number += 1
+
+    def _parts(self, file: Path) -> list[Part]:
+        """A file as one part, or, if it is long and its lines stand for themselves, as several."""
+        size = file.stat().st_size
+        lines = self.format in _SPLITTABLE or (self.format == "csv" and not self._options["multi_line"])
+        if not lines or suffix_of(str(file)) or size <= SPLIT:
+            return [Part(str(file))]
+        return [Part(str(file), start, min(start + SPLIT, size)) for start in range(0, size, SPLIT)]
+
+
+class GeneratedReader(_Reader):
+    """Makes rows up."""
+
+    def __init__(self, known: Known, options: dict[str, Any], distinct: Any, tickets: Tickets) -> None:
+        super().__init__(known)
+        self._options = options
+        self._distinct = distinct
+        self._tickets = tickets
+        self._clockwork: Clockwork | None = None
+
+    def tracked(self, spark: SparkSession, *, wait: bool = False) -> DataFrame:
+        """A streaming frame over the tickets, which are issued from now on."""
+        rows = self._options["rows"]
+        if rows is not None:
+            self._tickets.issue_all(rows, self._options["rows_per_batch"])
+        elif wait:
+            self._tickets.begun()
+            self._clockwork = Clockwork(self._tickets, self._options["rows_per_second"])
+        else:
+            raise InputError(
+                f"stream {self.stream!r} at {self.origin!r} never ends, so there is no waiting for its end.",
+                hint="say how many `rows:` it has, or for how long to run.",
+            )
+        limit = {"max_files_per_batch": 1 if rows is not None else 10_000}
+        return tracked_files(spark, self._tickets.folder, limit, wait=True, own=True)
+
+    def close(self) -> None:
+        """No more rows fall due."""
+        if self._clockwork is not None:
+            self._clockwork.stop()
+            self._clockwork = None
+
+    def plan(self, spark: SparkSession, files: Sequence[Path], desk: Desk) -> Plan:
+        """The rows of the tickets, computed."""
+        made = self._generated()
+        spans = merged([span_of(file) for file in files])
+        columns = [*made.columns(), *([f"1L AS {WEIGHT}"] if self.source.revisions else [])]
+        arrival = _arrival(desk, "''", "id")
+        frames = [spark.range(span.first, span.end).selectExpr(*columns, *arrival) for span in spans]
+        rows = sum(span.end - span.first for span in spans)
+        if not rows or self.source.schema.time is None:
+            return Plan(together(*frames), Facts(rows))
+        return Plan(together(*frames), Facts(rows, made.time(spans[0].first), made.time(spans[-1].end - 1)))
+
+    def _generated(self) -> Generated:
+        start = self._options["start"]
+        if start is None:
+            start = FIRST if self._options["rows"] is not None else self._tickets.begun()
+        name = f"{self.stream}/{self.origin}"
+        options = self._options
+        return Generated(self.source.schema, self._distinct, name, options["seed"], options["rows_per_second"], start)
+
+
+_FILE_ORDER = "concat(lpad(unix_millis(_metadata.file_modification_time), 15, '0'), _metadata.file_path)"
+
+
+def _arrival(desk: Desk, file: str, place: str) -> list[str]:
+    """The column that sorts rows as they came: by origin, by file, and as they stand in it."""
+    if not desk.arrival:
+        return []
+    return [f"struct({desk.number} AS o, {file} AS f, CAST({place} AS BIGINT) AS p) AS {ARRIVAL}"]
+
+
+def _facts(footers: Sequence[Footer]) -> Facts | None:
+    if not all(footer.timed for footer in footers):
+        return None
+    earliest = [footer.earliest for footer in footers if footer.earliest is not None]
+    latest = [footer.latest for footer in footers if footer.latest is not None]
+    return Facts(sum(footer.rows for footer in footers), min(earliest, default=None), max(latest, default=None))
+
+
+def normal_sql(sql: str, type_: DataType) -> str:
+    """A column with one zero: -0.0 is 0.0, also inside arrays and structs."""
+    if is_fraction(type_):
+        return f"({sql} + CAST(0 AS {type_.name}))"
+    if not _has_fraction(type_):
+        return sql
+    if type_.name == "ARRAY":
+        return f"transform({sql}, e -> {normal_sql('e', type_.element)})"
+    parts = ", ".join(f"{text_sql(name)}, {normal_sql(f'{sql}.{quote(name)}', inner)}" for name, inner in type_.fields)
+    return f"if({sql} IS NULL, NULL, named_struct({parts}))"
+
+
+def _has_fraction(type_: DataType) -> bool:
+    return is_fraction(type_) or any(_has_fraction(inner) for _, inner in type_.fields)

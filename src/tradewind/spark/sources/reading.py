@@ -1,0 +1,87 @@
+"""An origin's reader: how Spark finds out what is new there, and what of it a batch holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import unquote
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from tradewind.algebra.operators.core import Source
+from tradewind.errors import InputError, InternalError, TradewindError
+from tradewind.frontends.deployment.deployment import DeclaredStream
+from tradewind.spark.sources.generator import Tickets
+from tradewind.spark.sources.options import checked
+from tradewind.spark.sources.places import place_of
+from tradewind.spark.sources.readers import Desk, FileReader, GeneratedReader, Known, Plan
+
+
+class OriginReader(Protocol):
+    """Reads one origin of a stream."""
+
+    stream: str
+    origin: str
+    format: str
+    on_bad: str
+    source: Source
+
+    def tracked(self, spark: SparkSession, *, wait: bool = False) -> DataFrame:
+        """A streaming frame by which Spark tracks what is new; with `wait` more may come, and a folder may be empty."""
+
+    def plan(self, spark: SparkSession, files: Sequence[Path], desk: Desk) -> Plan:
+        """How new files are to be read."""
+
+    def landed(self, spark: SparkSession, desk: Desk) -> DataFrame:
+        """The rows that were landed."""
+
+    def close(self) -> None:
+        """Nothing more is wanted from this origin."""
+
+
+def reader(stream: DeclaredStream, name: str, origin: str, base: Path, state: Path) -> OriginReader:
+    """The reader of an origin that a deployment in the folder `base` declares; what it must keep goes to `state`."""
+    declared = stream.origins[origin]
+    try:
+        options = checked(declared.format, declared.options)
+        known = Known(name, origin, str(declared.format), stream.on_bad, stream.source)
+        if known.format == "rate":
+            if declared.rows_per_second and "rows_per_second" not in declared.options:
+                options["rows_per_second"] = declared.rows_per_second
+            return GeneratedReader(known, options, stream.distinct, Tickets(state / "tickets" / name / origin))
+        if known.format == "push":
+            if declared.path is not None:
+                raise InputError("rows that are pushed have no path.", hint="leave it out.")
+            return FileReader(known, options, state / "inbox" / name / origin)
+        return FileReader(known, options, place_of(declared.path, base))
+    except TradewindError as error:
+        raise error.at(f"streams.{name}.at.{origin}") from None
+
+
+def given_in(query: StreamingQuery, sources: int) -> list[list[Path]]:
+    """The new files of each source in the batch that a query is at, in the order in which they came."""
+    # What PySpark hands to `foreachBatch` does not tell its files; the batch's plan does.
+    plan = query._jsq.streamingQuery().lastExecution().logical()  # noqa: SLF001
+    leaves = plan.collectLeaves()
+    if leaves.size() != sources:
+        raise InternalError(f"the batch's plan reads {leaves.size()} sources and not {sources}.")
+    return [_files(leaves.apply(number)) for number in range(sources)]
+
+
+def _files(leaf: Any) -> list[Path]:
+    if leaf.getClass().getSimpleName() != "LogicalRelation":
+        return []  # nothing new here
+    found = {local(uri) for uri in leaf.relation().location().inputFiles()}
+    # As Spark takes them: by the time of their last change in milliseconds, then by name.
+    return sorted(found, key=lambda file: (file.stat().st_mtime_ns // 1_000_000, str(file)))
+
+
+def local(uri: str) -> Path:
+    """The path that a file's address means.
+
+    >>> str(local("file:///data/a%20b")), str(local("file:/data/50%25"))
+    ('/data/a b', '/data/50%')
+    """
+    return Path("/" + unquote(uri.removeprefix("file:").lstrip("/")))

@@ -1,0 +1,184 @@
+"""A batch's arrivals: the rows of all origins, how late they are, where the marks stand, and what becomes of bad ones.
+
+At most two Spark jobs are done for it, however many origins there are: one that lands files, and one that looks at the
+times of Parquet rows where the files' footers do not tell them, or tell that some are late.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from tradewind.spark.buckets.dispatch import needs_arrival
+from tradewind.spark.engine import NEVER, Arrived, Engine
+from tradewind.spark.sources.landing import Landed, land
+from tradewind.spark.sources.letters import BadRecord, bad_files, bad_records, refusal, write_dead_letters
+from tradewind.spark.sources.readers import Desk, Facts, Plan
+from tradewind.spark.sources.reading import OriginReader
+from tradewind.spark.step import together
+from tradewind.spark.types import quote
+
+
+class Survey(NamedTuple):
+    """What came from an origin: good rows, bad records, rows behind the mark that stood, those of them that come too
+    late to count, and the first and last event time in microseconds since 1970.
+    """
+
+    rows: int = 0
+    bad: int = 0
+    late: int = 0
+    dropped: int = 0
+    earliest: int | None = None
+    latest: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """What came in a batch, by stream and origin."""
+
+    arrived: Mapping[str, Mapping[str, Arrived]]
+    surveys: Mapping[tuple[str, str], Survey]
+
+
+@dataclass(slots=True)
+class _Origin:
+    """An origin that has something new."""
+
+    reader: OriginReader
+    desk: Desk
+    plan: Plan
+    landed: Sequence[Landed] = ()
+
+    @property
+    def bad(self) -> int:
+        return len(self.plan.bad) + sum(one.bad for one in self.landed)
+
+    def records(self) -> Iterator[BadRecord]:
+        name = self.reader.origin
+        return chain(bad_files(name, self.plan.bad), bad_records(name, self.plan.tasks, self.landed))
+
+
+def arrivals(  # noqa: PLR0917 - all that a batch is, given once
+    spark: SparkSession,
+    readers: Sequence[OriginReader],
+    given: Sequence[Sequence[Path]],
+    engine: Engine,
+    folder: Path,
+    batch: int,
+) -> Arrivals:
+    """Read a batch: the new files of every reader. Bad records end the run here or are written to `folder`.
+
+    What an earlier batch has landed there is removed.
+    """
+    shutil.rmtree(folder / "landed", ignore_errors=True)
+    arrival = any(needs_arrival(node) for node in engine.graph)
+    origins = []
+    for number, (reader, files) in enumerate(zip(readers, given, strict=True)):
+        if files:
+            desk = _desk(reader, number, engine, folder / "landed" / str(number), arrival)
+            origins.append(_Origin(reader, desk, reader.plan(spark, files, desk)))
+    _land(spark, origins)
+    _judge(origins, folder / "dead_letters", batch)
+    surveys = {(reader.stream, reader.origin): Survey() for reader in readers}
+    arrived: dict[str, dict[str, Arrived]] = {}
+    for origin, survey in zip(origins, _surveys(spark, origins), strict=True):
+        reader = origin.reader
+        surveys[reader.stream, reader.origin] = survey
+        mark = NEVER if survey.latest is None else survey.latest - reader.source.late_by
+        arrived.setdefault(reader.stream, {})[reader.origin] = Arrived(_rows(spark, origin), mark, survey.late > 0)
+    return Arrivals(arrived, surveys)
+
+
+def _desk(reader: OriginReader, number: int, engine: Engine, folder: Path, arrival: bool) -> Desk:
+    mark = engine.marks[reader.stream][reader.origin]
+    bound = NEVER if engine.horizon is None else mark - engine.horizon
+    return Desk(number, folder, mark, bound, arrival)
+
+
+def _land(spark: SparkSession, origins: Sequence[_Origin]) -> None:
+    """Land what is to be landed, of all origins at once."""
+    done = iter(land(spark, [task for origin in origins for task in origin.plan.tasks]))
+    for origin in origins:
+        origin.landed = [next(done) for _ in origin.plan.tasks]
+
+
+def _judge(origins: Sequence[_Origin], folder: Path, batch: int) -> None:
+    """Refuse a batch with a bad record where that is to end the run; else write dead letters."""
+    wrong = [origin for origin in origins if origin.bad]
+    for origin in wrong:
+        if origin.reader.on_bad == "fail":
+            raise refusal(origin.reader.stream, origin.reader.format, next(origin.records()), origin.bad)
+    for stream in dict.fromkeys(origin.reader.stream for origin in wrong):
+        records = chain.from_iterable(one.records() for one in wrong if one.reader.stream == stream)
+        write_dead_letters(records, folder / stream, batch)
+
+
+def _rows(spark: SparkSession, origin: _Origin) -> DataFrame | None:
+    landed = origin.reader.landed(spark, origin.desk) if any(one.rows for one in origin.landed) else None
+    return together(origin.plan.direct, landed)
+
+
+def _surveys(spark: SparkSession, origins: Sequence[_Origin]) -> list[Survey]:
+    looked = _looked_at(spark, [origin for origin in origins if _must_look(origin)])
+    found = []
+    for origin in origins:
+        direct = looked.get(origin.desk.number) or Survey(*_split(origin.plan.facts or Facts(0)))
+        parts = [
+            direct,
+            *(Survey(one.rows, 0, one.late, one.dropped, one.earliest, one.latest) for one in origin.landed),
+        ]
+        found.append(
+            Survey(
+                sum(part.rows for part in parts),
+                origin.bad,
+                sum(part.late for part in parts),
+                sum(part.dropped for part in parts),
+                min((part.earliest for part in parts if part.earliest is not None), default=None),
+                max((part.latest for part in parts if part.latest is not None), default=None),
+            )
+        )
+    return found
+
+
+def _split(facts: Facts) -> tuple[int, int, int, int, int | None, int | None]:
+    return facts.rows, 0, 0, 0, facts.earliest, facts.latest
+
+
+def _must_look(origin: _Origin) -> bool:
+    """Whether only the rows themselves can tell when they are, or how many of them are late."""
+    facts = origin.plan.facts
+    if origin.plan.direct is None:
+        return False
+    return facts is None or (facts.earliest is not None and facts.earliest < origin.desk.mark)
+
+
+def _looked_at(spark: SparkSession, origins: Sequence[_Origin]) -> dict[int, Survey]:
+    """Surveys of rows that are there, by the origin's number; one job for all."""
+    frames = []
+    for origin in origins:
+        time = origin.reader.source.schema.time
+        if origin.plan.direct is not None and time is not None:
+            moment = f"unix_micros({quote(time)})"
+            late, dropped = (_before_sql(moment, bound) for bound in (origin.desk.mark, origin.desk.bound))
+            columns = (f"{origin.desk.number} AS origin", f"{moment} AS t", f"{late} AS late", f"{dropped} AS dropped")
+            frames.append(origin.plan.direct.selectExpr(*columns))
+    union = together(*frames)
+    if union is None:
+        return {}
+    sums = ("count(*)", "count_if(late)", "count_if(dropped)", "min(t)", "max(t)")
+    found = union.groupBy("origin").agg(*map(f.expr, sums)).collect()
+    return {origin: Survey(rows, 0, *rest) for origin, rows, *rest in found}
+
+
+def _before_sql(moment: str, bound: float) -> str:
+    if math.isinf(bound):
+        return "true" if bound > 0 else "false"
+    return f"({moment} < {int(bound)}L)"

@@ -1,0 +1,5 @@
+"""One Spark for all tests of a process."""
+
+from tests.spark.conftest import spark
+
+__all__ = ["spark"]

@@ -1,0 +1,130 @@
+"""Deployments run on Spark from files to delivered files, are stopped, killed, changed and started again."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import tradewind as tw
+from tests.runtime.deployments import FILE, SECOND, lay_out, meant, rows, write
+from tradewind.runtime.answers import answer_of
+
+pytestmark = pytest.mark.spark
+
+COMMAND = [sys.executable, "-m", "tradewind.cli.main"]
+
+
+def tradewind(*arguments: str, code: int = 0) -> subprocess.CompletedProcess:
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def delivered(path: Path) -> dict[str, Counter]:
+    """The answers that the delivered files add up to; every row must be final."""
+    found = {}
+    for name, query in tw.deployment(path).queries.items():
+        answer = answer_of(name, query, path.parent)
+        assert all(row[-1] for row in answer), name
+        found[name] = Counter({row[:-1]: count for row, count in answer.items()})
+    return found
+
+
+def test_a_run_reads_everything_goes_on_when_more_comes_and_refuses_another_query(tmp_path) -> None:
+    given = rows(300, 1)
+    path = lay_out(tmp_path, given)
+    done = tradewind("run", str(path), "--until-done", "--json")
+    told = json.loads(done.stdout)
+    expected = meant(path, given)
+    assert delivered(path) == expected
+    assert told["links"] == []
+    assert {name: one["rows"] for name, one in told["queries"].items()} == {
+        name: answer.total() for name, answer in expected.items()
+    }
+    assert all(one["tentative"] == 0 for one in told["queries"].values())
+    assert "300 rows" in done.stderr
+
+    files = sorted((tmp_path / "out").rglob("batch-*"))
+    tradewind("run", str(path), "--until-done")
+    assert sorted((tmp_path / "out").rglob("batch-*")) == files
+
+    more = rows(100, 2, start=200 * SECOND)
+    schema = tw.deployment(path).streams["requests"].source.schema
+    write(tmp_path / "data" / "requests", more, schema, 6, 2)
+    tradewind("run", str(path), "--until-done")
+    assert delivered(path) == meant(path, [*given, *more])
+
+    answer = json.loads(tradewind("results", str(path), "per_minute", "--json").stdout)
+    assert Counter((row["minute"], row["hits"]) for row in answer) == Counter(
+        (iso(minute), hits) for minute, _, hits, _ in meant(path, [*given, *more])["per_minute"].elements()
+    )
+
+    path.write_text(FILE.replace("status < 500", "status < 400"))
+    refused = tradewind("run", str(path), "--until-done", code=2)
+    assert "query 'per_minute' has changed in its filter" in refused.stderr
+    assert "--fresh" in refused.stderr
+    tradewind("run", str(path), "--until-done", "--fresh")
+    assert delivered(path) == meant(path, [*given, *more])
+
+
+def iso(micros: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(micros / SECOND))
+
+
+@pytest.mark.faults
+def test_runs_that_are_killed_lose_and_repeat_nothing(tmp_path) -> None:
+    given = rows(400, 3)
+    one_by_one = "path: data/requests, options: {max_files_per_batch: 1}}"
+    path = lay_out(tmp_path, given, FILE.replace("path: data/requests}", one_by_one), files=8)
+    chance = random.Random(4)
+    log = tmp_path / "log"
+    for _ in range(4):
+        with log.open("a") as output:
+            run = subprocess.Popen(
+                [*COMMAND, "run", str(path), "--until-done"], stdout=output, stderr=output, start_new_session=True
+            )
+        wait_for_batch(run, log, chance)
+        os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+    tradewind("run", str(path), "--until-done")
+    assert delivered(path) == meant(path, given)
+
+
+def wait_for_batch(run: subprocess.Popen, log: Path, chance: random.Random) -> None:
+    """Until the run has done a batch of its own, and a little longer, into the middle of the next."""
+    before = log.read_text().count("batch ")
+    limit = time.monotonic() + 120
+    while log.read_text().count("batch ") == before and run.poll() is None and time.monotonic() < limit:
+        time.sleep(0.05)
+    time.sleep(chance.random() * 1.5)
+
+
+def test_an_interrupted_run_ends_in_order_and_goes_on_later(tmp_path) -> None:
+    given = rows(200, 5)
+    path = lay_out(tmp_path, given)
+    run = subprocess.Popen([*COMMAND, "run", str(path)], stderr=subprocess.PIPE, text=True)
+    assert run.stderr is not None
+    for line in run.stderr:
+        if line.startswith("batch "):
+            break
+    run.send_signal(signal.SIGINT)
+    rest = run.stderr.read()
+    assert run.wait(timeout=60) == 0
+    assert "stopped; the next run goes on from here" in rest
+    tradewind("run", str(path), "--until-done")
+    assert delivered(path) == meant(path, given)
+
+
+def test_several_sites_are_refused_with_their_names() -> None:
+    refused = tradewind("run", "examples/clickstream.yaml", "--until-done", code=2)
+    assert "several sites" in refused.stderr
+    assert "Traceback" not in refused.stderr
