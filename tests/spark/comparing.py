@@ -26,7 +26,7 @@ def alike(left, right) -> bool:
         return len(left) == len(right) and all(alike(a, b) for a, b in zip(left, right, strict=True))
     if isinstance(left, float) and isinstance(right, float):
         return left == right or math.isclose(left, right, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
-    return left == right
+    return bool(left == right)
 
 
 def differences(expected: Counter, found: Counter) -> tuple[list, list]:

@@ -21,19 +21,18 @@ class SparkRun:
         for node in graph:
             if node.kind == "source" and node.origins:
                 known[node.stream] = list(dict.fromkeys([*node.origins, *known.get(node.stream, ())]))
-        known = {stream: tuple(known.get(stream, [""])) for stream in graph.sources()}
+        named = {stream: tuple(known.get(stream, [""])) for stream in graph.sources()}
         self.spark, self.graph, self.folder = spark, graph, folder
-        self.settings = {"origins": known, "horizon": horizon, "buckets": buckets}
+        self.settings = {"origins": named, "horizon": horizon, "buckets": buckets}
         self.engine = Engine.at(spark, graph, folder, **self.settings)
-        self.answers = {name: Counter() for name in graph.names}
-        self.dues = {name: Counter() for name in graph.names}
+        self.answers: dict[str, Counter] = {name: Counter() for name in graph.names}
 
     def restart(self):
         """Go on from what lies in the folder, as a new process would."""
         self.engine = Engine.at(self.spark, self.graph, self.folder, **self.settings)
 
     def feed(self, batch, marks=None):
-        arrived = {}
+        arrived: dict[str, dict[str, Arrived]] = {}
         before = self.engine.marks
         for stream in self.graph.sources():
             source = self.graph.sources()[stream]

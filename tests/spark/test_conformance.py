@@ -106,7 +106,7 @@ def test_every_kind_of_operator(spark, tmp_path) -> None:
 @pytest.mark.parametrize("how", ["inner", "left", "right", "full"])
 def test_joins_with_late_rows_and_a_horizon(spark, tmp_path, how) -> None:
     graph = Graph.of(pairs=Join(TICKS, NEWS, how, (("ticker", "topic"),), None))
-    banded = next(node for node in every_kind() if node.kind == "join")
+    banded = next(node for node in every_kind() if isinstance(node, Join))
     chance = random.Random(how)
     graph = Graph.of(pairs=graph["pairs"], near=Join(banded.left, banded.right, how, banded.keys, banded.band))
     data = random_data(graph, chance, most=20)

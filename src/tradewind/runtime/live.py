@@ -25,7 +25,7 @@ from tradewind.runtime.places import one_site, sink_of
 from tradewind.spark.delivery import Wish
 from tradewind.spark.engine import Engine
 from tradewind.spark.query import Report, Running, Totals
-from tradewind.spark.session import SparkSession, start
+from tradewind.spark.session import Session, start
 from tradewind.spark.sinks import Files, Pulled
 from tradewind.spark.sources.push import Inbox
 from tradewind.spark.sources.reading import reader
@@ -48,7 +48,7 @@ class Live:
         interval: float = 0.5,
         on_batch: Callable[[Report], None] | None = None,
         show: Callable[[str, pa.Table], None] | None = None,
-        spark: SparkSession | None = None,
+        spark: Session | None = None,
     ) -> None:
         self._spark = spark
         self._found = _asking(found, queries)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -34,7 +35,7 @@ Batches = Iterator[pa.RecordBatch]
 
 def ordered(node: Order | Resample, step: Step) -> DataFrame | None:
     """Bounded sort and resample: the rows that come out, as deltas."""
-    shape = StructType.fromDDL(f"{schema_ddl(node.schema)}, {DUE} BIGINT, {WEIGHT} BIGINT")
+    shape = _struct(f"{schema_ddl(node.schema)}, {DUE} BIGINT, {WEIGHT} BIGINT")
     found = _through_buckets(node, step, shape, 1 if isinstance(node, Order) else step.buckets)
     return None if found is None else found.drop("_bucket")
 
@@ -44,7 +45,7 @@ def paned(node: Aggregate, step: Step) -> DataFrame | None:
     schema = node.input.schema
     window = ddl(node.schema.type_of(WINDOW))
     panes = f"_pane BIGINT, _sign BIGINT, {WEIGHT} BIGINT, {IN_WINDOW} {window}, _pane_due BIGINT"
-    shape = StructType.fromDDL(f"{panes}, {schema_ddl(schema)}")
+    shape = _struct(f"{panes}, {schema_ddl(schema)}")
     rows = _through_buckets(node, step, shape, step.buckets if node.keys else 1)
     if rows is None:
         return None
@@ -52,6 +53,10 @@ def paned(node: Aggregate, step: Step) -> DataFrame | None:
     answers = answered(rows, groups, node.functions, schema).withColumnRenamed(IN_WINDOW, WINDOW)
     due = least(["_pane_due", due_sql(node.schema)])
     return answers.selectExpr(*quoted(node.schema.names), f"{due} AS {DUE}", f"_sign AS {WEIGHT}")
+
+
+def _struct(ddl_text: str) -> StructType:
+    return cast("StructType", StructType.fromDDL(ddl_text))
 
 
 def _through_buckets(

@@ -12,6 +12,7 @@ from tradewind.algebra.operators.core import Band, Join
 from tradewind.algebra.operators.ordered import WaitFor, pair_schema
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import DataType, common
+from tradewind.algebra.windows import Number
 from tradewind.spark.columns import (
     DUE,
     UNTIL,
@@ -152,7 +153,7 @@ def _bounded(apart: str, band: Band) -> list[str]:
     return low + ([] if band.high is None else [f"{apart} <= {_bound(band.high)}"])
 
 
-def _bound(value: float) -> str:
+def _bound(value: Number) -> str:
     return f"{value!r}D" if isinstance(value, float) else f"{value}L" if abs(value) <= _LARGEST else f"{value}BD"
 
 

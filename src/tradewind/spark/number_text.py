@@ -27,7 +27,8 @@ def fraction_text(v: str, type_: DataType) -> str:
     """The number that a name stands for, as text."""
     size = f"abs({v})"
     odd = f"{size} >= {_WHOLE[type_]} AND {size} < {_TOP}"
-    odd += f" OR ({size} < {_SMALL} OR {size} >= {_TOP}) AND {size} = pow(2, rint(log2({size})))"
+    far = f"{size} < {_SMALL} OR {size} >= {_TOP} AND {size} < CAST('Infinity' AS DOUBLE)"
+    odd += f" OR ({far}) AND {size} = pow(2, rint(log2({size})))"
     if type_ == FLOAT:
         odd += f" OR {size} < {_TINY} AND {v} <> 0"
     return f"CASE WHEN {odd} THEN concat(if({v} < 0, '-', ''), {_searched(size, type_)}) ELSE CAST({v} AS STRING) END"

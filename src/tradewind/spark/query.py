@@ -94,7 +94,8 @@ class Running:
         if self._query is None:
             return True
         try:
-            done = self._query.awaitTermination(seconds) if seconds is not None else self._query.awaitTermination()
+            # Fractions of a second are fine, whatever the type says.
+            done = self._query.awaitTermination(seconds)  # type: ignore[arg-type]
         except StreamingQueryException as error:
             raise _told(self.failure or error) from error
         return bool(done) or seconds is None

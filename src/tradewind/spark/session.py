@@ -31,6 +31,9 @@ _SETTINGS = {
     "spark.driver.extraJavaOptions": "-Xss16m -XX:+UseG1GC",
 }
 
+Session = SparkSession
+"""For those who hold a session without knowing Spark."""
+
 _WORTH_COMPILING = 200_000
 
 

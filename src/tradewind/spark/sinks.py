@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import queue
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql import DataFrame
 
 from tradewind.algebra.schema import Schema
-from tradewind.errors import unknown
+from tradewind.algebra.types import BIGINT, BOOLEAN
+from tradewind.errors import DataError, unknown
 from tradewind.spark.columns import WEIGHT
 from tradewind.spark.delivery import FINAL
-from tradewind.spark.session import start
-from tradewind.spark.types import ddl, quote, schema_ddl
+from tradewind.spark.sources.csv_records import header_of
+from tradewind.spark.sources.landing import PARSERS
+from tradewind.spark.sources.options import checked
+from tradewind.spark.sources.parsing import Reading
+from tradewind.spark.sources.records import Part
+from tradewind.spark.types import quote
 
 Note = Mapping[str, Any]
 """What a sink must find again to publish a batch; plain data."""
@@ -50,6 +54,14 @@ _OPTIONS = {
     "xml": {"compression", "rowTag", "rootTag"},
     "orc": {"compression"},
 }
+_TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+"""Spark would cut microseconds off."""
+
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "json": _TIMES,
+    "csv": {"header": True, "escape": '"', **_TIMES},
+    "xml": {"rowTag": "row", **_TIMES},
+}
 _FLAT = ("csv",)
 _STAGING = "_staging"
 
@@ -66,7 +78,7 @@ class Files:
         self.folder = folder
         self.format = format_
         self._schema = schema
-        self._options = {"header": "true"} | dict(options) if format_ == "csv" else dict(options)
+        self._options = {**_DEFAULTS.get(format_, {}), **options}
 
     def stage(self, rows: DataFrame, label: str) -> Note:
         """Write the batch's files where no reader looks."""
@@ -103,23 +115,22 @@ class Files:
         if self.format == "parquet":
             yield from (pq.read_table(file) for file in files)
             return
-        with tempfile.TemporaryDirectory() as folder:
-            spark = SparkSession.getActiveSession() or start(1, Path(folder))
-            yield self._typed(spark, [str(file) for file in files]).toArrow()
+        schema = Schema((*self._schema.columns, (FINAL, BOOLEAN), (WEIGHT, BIGINT)))
+        reading = Reading(schema, checked(self.format, self._read_back()))
+        for file in files:
+            headed = bool(reading.options.get("header"))
+            known = replace(reading, columns=header_of(str(file), reading)) if headed else reading
+            for found in PARSERS[self.format](Part(str(file)), known):
+                if found.letters:
+                    raise DataError(f"holds a row that cannot be read: {found.letters[0].reason}.", where=str(file))
+                yield found.table
 
-    def _typed(self, spark: SparkSession, files: list[str]) -> DataFrame:
-        shape = StructType.fromDDL(f"{schema_ddl(self._schema)}, {FINAL} BOOLEAN, {WEIGHT} BIGINT")
-        encoded = self._encoded()
-        raw = StructType([StructField(one.name, StringType()) if one.name in encoded else one for one in shape.fields])
-        reader = spark.read.format(self.format).schema(raw)
-        for name, value in self._options.items():
-            reader = reader.option(name, _text(value))
-        shown = []
-        for name, type_ in self._schema.columns:
-            column = quote(name)
-            back = {"to_json": f"from_json({column}, '{ddl(type_)}')", "base64": f"unbase64({column})"}
-            shown.append(f"{back[encoded[name]]} AS {column}" if name in encoded else column)
-        return reader.load(files).selectExpr(*shown, FINAL, WEIGHT)
+    def _read_back(self) -> dict[str, Any]:
+        """The options that read what was written."""
+        if self.format == "csv":
+            delimiter = self._options.get("delimiter", self._options.get("sep", ","))
+            return {"delimiter": delimiter, "header": self._options["header"], "multi_line": True}
+        return {"rowTag": self._options["rowTag"]} if self.format == "xml" else {}
 
     def _encoded(self) -> dict[str, str]:
         """The columns that the format cannot hold as they are, and the function that makes text of them."""

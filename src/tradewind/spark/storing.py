@@ -7,6 +7,7 @@ import math
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.stored import Read, Update
 from tradewind.spark.columns import DUE, WEIGHT, quoted
 from tradewind.spark.expressions import spark_sql
@@ -40,7 +41,9 @@ def read(node: Read, step: Step) -> DataFrame | None:
 def bring(step: Step, ready: dict[Box, pa.Table]) -> None:
     """Hand rows to the tables, all boxes in one call where their bounds agree, and keep what each read box finds."""
     for frozen in {step.clocks[box].frozen for box in ready}:
-        given = {box: rows for box, rows in ready.items() if step.clocks[box].frozen == frozen}
+        given: dict[Operator, pa.Table] = {
+            box: rows for box, rows in ready.items() if step.clocks[box].frozen == frozen
+        }
         found = step.tables.advance(step.batch, given, int(frozen) if math.isfinite(frozen) else None)
         for box, answers in found.items():
             if answers.num_rows:

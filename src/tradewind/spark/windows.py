@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import DataType, is_fraction
-from tradewind.algebra.windows import TimeWindow, ValueWindow
+from tradewind.algebra.windows import Number, TimeWindow, ValueWindow
 from tradewind.spark.types import ddl, quote
 
 IN_WINDOW = "_window"
@@ -33,7 +33,7 @@ def _over_time(window: TimeWindow) -> str:
     return f"window({quote(window.column)}, {size}, {step}, '{window.offset} microseconds')"
 
 
-def _number(value: float) -> str:
+def _number(value: Number) -> str:
     return f"{value!r}D" if isinstance(value, float) else f"{value}BD"
 
 

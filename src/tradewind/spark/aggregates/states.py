@@ -267,7 +267,7 @@ def _theta(_: str, type_: DataType, __: tuple[LiteralValue, ...], rows: Rows, __
 
 
 def _kll(_: str, __: DataType, parameters: tuple[LiteralValue, ...], rows: Rows, ___: bool) -> State:
-    share, size = parameters
+    share, size = float(str(parameters[0])), int(str(parameters[1]))
     value = f"CAST({rows.value} AS DOUBLE)"
     # A sketch leaves NaNs out and cannot be asked when it is empty.
     parts = (
@@ -277,7 +277,7 @@ def _kll(_: str, __: DataType, parameters: tuple[LiteralValue, ...], rows: Rows,
     )
 
     def answer(sketch: str, numbers: str, all_values: str) -> str:
-        asked = f"kll_sketch_get_quantile_double({sketch}, {float(str(share))!r}D)"
+        asked = f"kll_sketch_get_quantile_double({sketch}, {share!r}D)"
         return f"CASE WHEN {numbers} > 0 THEN {asked} + 0D WHEN {all_values} > 0 THEN double('NaN') END"
 
     return State(parts, answer)

@@ -51,7 +51,7 @@ class _Changes(NamedTuple):
     def between(self, first: Ints, last: Ints) -> Flags:
         """Whether any row from the first to the last has changed."""
         before = np.where(first > 0, self.total.take(first - 1), 0)
-        return self.total.take(last) != before
+        return np.asarray(self.total.take(last) != before)
 
 
 class _Windows(NamedTuple):

@@ -53,11 +53,11 @@ def differing(old: Panes, new: Panes) -> tuple[Flags, Flags]:
         begins = differs([one.take(order), two.take(order)])
     starts, lengths = stretches(begins)
     is_old = order < many
-    before = np.cumsum(is_old) - is_old
+    before: Ints = np.cumsum(is_old) - is_old
     olds = np.add.reduceat(is_old, starts, dtype=np.int64)
     # Of each kind there are as many left as there are more of it than of the other.
     paired = np.repeat(np.minimum(olds, lengths - olds), lengths)
-    nth_old = before - np.repeat(before.take(starts), lengths)
+    nth_old: Ints = before - np.repeat(before.take(starts), lengths)
     nth_new = np.arange(len(order)) - np.repeat(starts, lengths) - nth_old
     kept = np.empty(len(order), dtype=np.bool_)
     kept[order] = np.where(is_old, nth_old, nth_new) >= paired

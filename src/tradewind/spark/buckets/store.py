@@ -22,6 +22,8 @@ from tradewind.spark.buckets.operator import DUE, WEIGHT, Moment, State
 from tradewind.spark.buckets.sorting import order_of
 
 WAKES = "_wakes"
+_PIECES = 8
+"""Rows that stay untouched are not copied until they lie in more pieces than this."""
 DONE = NEVER
 """Until when a row is needed that nothing will ever touch."""
 _CLOCK, _MARK = "clock", "mark"
@@ -147,7 +149,9 @@ class Shelf:
             rests = ~self._touched & self._leaving & (self._until >= self.clock.frozen)
             cooling.append(self._hot.filter(pa.array(rests)))
         found = pa.concat_tables(hot)
-        added = pa.concat_tables(cooling).drop_columns([WAKES]).combine_chunks()
+        if found.column(UNTIL).num_chunks > _PIECES:
+            found = found.combine_chunks()
+        added = pa.concat_tables(cooling).drop_columns([WAKES])
         return {
             **({self.name: found} if found.num_rows else {}),
             **cold.with_added(self._state, self.name, added, self.clock.frozen),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -135,40 +135,57 @@ def _found(records: _Records, reading: Reading, block: Block, lines: int) -> Fou
     records.clear()
     if not data:
         return Found(rows.table({}, 0), letters, lines)
-    table, wrong = _fields(data, names, reading)
-    letters += letters_of(wrong, data, numbers)
+    wrong: dict[int, str] = {}
+    table = pa.concat_tables(_fields(data, 0, names, reading, wrong))
     kept = [place for place in range(len(data)) if place not in wrong] if wrong else range(len(data))
-    if table.num_rows != len(kept):
-        raise DataError(f"{len(kept)} CSV records gave {table.num_rows} rows.")
     columns = {name: _nulls(table[name], type_) for name, type_ in reading.schema.columns if name in names}
     good = rows.table(columns, table.num_rows)
-    faults = {kept[place]: reason for place, reason in rows.faults.items()}
-    return Found(good, [*letters, *letters_of(faults, data, numbers)], lines)
+    wrong.update((kept[place], reason) for place, reason in rows.faults.items())
+    return Found(good, [*letters, *letters_of(wrong, data, numbers)], lines)
 
 
-def _fields(data: list[bytes], names: Sequence[str], reading: Reading) -> tuple[pa.Table, dict[int, str]]:
-    """The fields as bytes, and the places of the records that have too few or too many."""
-    wrong: dict[int, str] = {}
+def _fields(
+    data: Sequence[bytes], first: int, names: Sequence[str], reading: Reading, wrong: dict[int, str]
+) -> list[pa.Table]:
+    """The fields of records as bytes; the places of the records that have too few or too many are noted."""
+    noted: dict[int, str] = {}
 
     def invalid(row: pv.InvalidRow) -> str:
-        wrong[row.number - 1] = f"{row.actual_columns} fields, {row.expected_columns} columns"
+        noted[first + row.number - 1] = f"{row.actual_columns} fields, {row.expected_columns} columns"
         return "skip"
 
+    table = _table(b"\n".join(data), names, reading, invalid)
+    if table.num_rows + len(noted) == len(data):
+        wrong.update(noted)
+        return [table]
+    if len(data) == 1:
+        wrong[first] = "a line break or a quote where none can be"
+        return [table.slice(0, 0)]
+    middle = len(data) // 2
+    left = _fields(data[:middle], first, names, reading, wrong)
+    return left + _fields(data[middle:], first + middle, names, reading, wrong)
+
+
+def _table(block: bytes, names: Sequence[str], reading: Reading, invalid: Callable[[pv.InvalidRow], str]) -> pa.Table:
     options = reading.options
-    block = b"\n".join(data)
-    table = pv.read_csv(
+    return pv.read_csv(
         pa.BufferReader(block),
         read_options=pv.ReadOptions(use_threads=False, column_names=list(names), block_size=len(block) + 1),
         parse_options=pv.ParseOptions(
-            delimiter=options["delimiter"], quote_char=options["quote"], escape_char=options["escape"] or False,
-            newlines_in_values=options["multi_line"], invalid_row_handler=invalid,
+            delimiter=options["delimiter"],
+            quote_char=options["quote"],
+            escape_char=options["escape"] or False,
+            newlines_in_values=options["multi_line"],
+            invalid_row_handler=invalid,
         ),
         convert_options=pv.ConvertOptions(
-            check_utf8=False, column_types=dict.fromkeys(names, pa.binary()), strings_can_be_null=True,
-            quoted_strings_can_be_null=False, null_values=["", options["null_value"]],
+            check_utf8=False,
+            column_types=dict.fromkeys(names, pa.binary()),
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            null_values=["", options["null_value"]],
         ),
-    )  # fmt: skip
-    return table, wrong
+    )
 
 
 def _nulls(column: pa.ChunkedArray, type_: DataType) -> pa.Array:

@@ -37,14 +37,14 @@ def _at_once(block: Block, reading: Reading) -> Found | None:
     data = block.data.replace(b"\r\n", b"\n") if b"\r" in block.data else block.data
     lines = data.count(b"\n")
     types = [type_ for _, type_ in reading.schema.columns]
-    if not _plain_objects(data, lines) or not all(_quick(type_) for type_ in types):
+    if not _plain_objects(data, lines) or not _is_text(data) or not all(_quick(type_) for type_ in types):
         return None
-    if any(_has_decimal(type_) for type_ in types) and _POWER.search(data):
+    if any(type_.name == "DECIMAL" for type_ in types) and _POWER.search(data):
         # Arrow crashes on great negative powers of ten.
         return None
     try:
         columns = _columns(data, reading)
-    except (pa.ArrowInvalid, UnicodeDecodeError):
+    except pa.ArrowInvalid:
         return None
     if not all(len(column) == lines and in_range(column) for column in columns.values()):
         return None
@@ -60,6 +60,17 @@ def _plain_objects(data: bytes, lines: int) -> bool:
     return data[:1] == b"{" and data.count(b"\n{") + 1 == lines and data.count(b"}\n") == lines
 
 
+def _is_text(data: bytes) -> bool:
+    """Whether bytes are UTF-8; Arrow looks at them only here and there."""
+    if data.isascii():
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _columns(data: bytes, reading: Reading) -> Mapping[str, pa.Array]:
     epoch = reading.options.get("epoch")
     wanted = pa.schema([(name, _asked(type_, epoch)) for name, type_ in reading.schema.columns])
@@ -68,11 +79,12 @@ def _columns(data: bytes, reading: Reading) -> Mapping[str, pa.Array]:
         read_options=pj.ReadOptions(use_threads=False, block_size=len(data) + 1),
         parse_options=pj.ParseOptions(explicit_schema=wanted, unexpected_field_behavior="ignore"),
     )
-    table.validate(full=True)  # texts that are no UTF-8
     columns = {name: normalised(table[name].combine_chunks()) for name in table.column_names}
     for name, type_ in reading.schema.columns:
         if type_.name == "TIMESTAMP" and epoch is not None:
             columns[name] = pc.multiply_checked(columns[name], EPOCHS[epoch]).cast(arrow_type(type_))
+        elif type_.name == "DECIMAL":
+            columns[name] = columns[name].cast(arrow_type(type_))
     return columns
 
 
@@ -80,16 +92,15 @@ def _quick(type_: DataType, outer: bool = True) -> bool:
     """Whether Arrow reads a type from JSON, or its text as a column of its own."""
     if type_.fields:
         return all(_quick(inner, outer=False) for _, inner in type_.fields)
-    return outer or type_.name not in (*_AS_TEXT, "TIMESTAMP")
-
-
-def _has_decimal(type_: DataType) -> bool:
-    return type_.name == "DECIMAL" or any(_has_decimal(inner) for _, inner in type_.fields)
+    return outer or type_.name not in (*_AS_TEXT, "TIMESTAMP", "DECIMAL")
 
 
 def _asked(type_: DataType, epoch: str | None) -> pa.DataType:
     if type_.name == "TIMESTAMP" and epoch is not None:
         return pa.int64()
+    if type_.name == "DECIMAL":
+        # Arrow does not see that a number has too many whole digits for its type, so it is given a type of many more.
+        return pa.decimal256(76, type_.parameters[1])
     return pa.string() if type_.name in _AS_TEXT else arrow_type(type_)
 
 

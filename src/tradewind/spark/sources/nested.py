@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -25,11 +26,29 @@ class _Number(str):
     __slots__ = ()
 
 
+class _Fields(dict[str, Tree]):
+    """An object's fields, and the names that stood there twice: no matter, unless somebody asks for one of them."""
+
+    __slots__ = ("twice",)
+
+    def __init__(self, pairs: list[tuple[str, Tree]]) -> None:
+        super().__init__(pairs)
+        names = [name for name, _ in pairs]
+        self.twice = {name for name in self if names.count(name) > 1} if len(self) < len(names) else set()
+
+
+def part_of(fields: Mapping[str, Tree], name: str) -> Tree:
+    """The field of a name, or None."""
+    if isinstance(fields, _Fields) and name in fields.twice:
+        raise FaultError(f"field {name} stands there twice")
+    return fields.get(name)
+
+
 def read_json(line: bytes) -> Tree:
     """The tree of a JSON text, with numbers as they are written and truths as texts."""
     try:
         return json.loads(
-            line.decode(), object_pairs_hook=_fields, parse_int=_Number, parse_float=_Number, parse_constant=_Number
+            line.decode(), object_pairs_hook=_Fields, parse_int=_Number, parse_float=_Number, parse_constant=_Number
         )
     except UnicodeDecodeError:
         raise FaultError("not valid UTF-8") from None
@@ -37,15 +56,6 @@ def read_json(line: bytes) -> Tree:
         raise FaultError(f"broken JSON: {error.msg} at character {error.pos + 1}") from None
     except RecursionError:
         raise FaultError("nested too deeply") from None
-
-
-def _fields(pairs: list[tuple[str, Tree]]) -> dict[str, Tree]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise FaultError(f"field {twice!r:.60} stands there twice")
-    return found
 
 
 def text_of(tree: Tree) -> str | None:
@@ -74,7 +84,7 @@ def value_of(tree: Tree, type_: DataType, epoch: str | None) -> Any:
     if type_.name == "STRUCT":
         if not isinstance(tree, dict):
             raise FaultError("no object")
-        return {name: value_of(tree.get(name), inner, epoch) for name, inner in type_.fields}
+        return {name: value_of(part_of(tree, name), inner, epoch) for name, inner in type_.fields}
     array, bad = typed(pa.array([text_of(tree)], pa.string()), type_, epoch)
     if bad:
         raise FaultError("no such value")

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import DataType
-from tradewind.spark.sources.nested import FaultError, Tree, of_texts, of_trees, text_of
+from tradewind.spark.sources.nested import FaultError, Tree, of_texts, of_trees, part_of, text_of
 from tradewind.spark.sources.records import SHOWN, Letter, Part
 from tradewind.spark.sources.texts import Typed, typed
 from tradewind.spark.types import arrow_schema, arrow_type
@@ -72,11 +72,18 @@ class Rows:
         epoch = self._reading.options.get("epoch")
         arrays = []
         for name, type_ in self._reading.schema.columns:
-            trees = [fields.get(name) for fields in objects]
+            trees = [self._part(place, fields, name) for place, fields in enumerate(objects)]
             array, bad = self._of_column(trees, type_, epoch)
             self._blame(name, type_, [(place, trees[place]) for place in bad])
             arrays.append(array)
         return self._good(arrays, len(objects))
+
+    def _part(self, place: int, fields: Mapping[str, Tree], name: str) -> Tree:
+        try:
+            return part_of(fields, name)
+        except FaultError as error:
+            self.faults.setdefault(place, str(error))
+            return None
 
     def _of_column(self, trees: list[Tree], type_: DataType, epoch: str | None) -> Typed:
         if type_.fields:

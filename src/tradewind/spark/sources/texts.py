@@ -7,7 +7,6 @@ those are tried as `CAST` reads them, which takes more forms.
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Callable
 from decimal import Decimal
 
@@ -65,7 +64,7 @@ def _bisected(texts: pa.Array, first: int, cast: Cast, single: Cast) -> tuple[li
         found = cast(texts)
         if in_range(found):
             return [found], []
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, binascii.Error):
+    except (ValueError, pa.ArrowNotImplementedError):  # Arrow's and base64's own errors are ValueErrors
         pass
     if len(texts) == 1:
         array = single(texts)

@@ -1,0 +1,250 @@
+"""Expressions on Spark against the interpreter: the same type and the same value for every row."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import random
+from collections import defaultdict
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.random_data import value as small_value
+from tests.random_expressions import computed, condition
+from tests.random_graphs import EVENTS
+from tests.spark.nasty_values import rows
+from tests.spark.random_typed import INEXACT, SCHEMA, SIGNATURES, TARGETS, TYPES, any_expression, call
+from tradewind.algebra.casting import convertible
+from tradewind.algebra.expressions.functions import FUNCTIONS
+from tradewind.algebra.expressions.tree import Call, Cast, Column, Expression, Literal, walk
+from tradewind.algebra.expressions.typing import parse_expression, resolve, type_of
+from tradewind.algebra.schema import Schema, parse_schema
+from tradewind.algebra.types import DOUBLE, INT, STRING, DataType
+from tradewind.errors import InputError
+from tradewind.interpreter.comparison import group_key
+from tradewind.interpreter.evaluate import condition as holds
+from tradewind.interpreter.evaluate import evaluator
+from tradewind.interpreter.values import single
+from tradewind.spark.expressions import SETTINGS, condition_sql, spark_sql
+from tradewind.spark.types import ddl, from_arrow, to_arrow
+
+pytestmark = pytest.mark.spark
+
+TOLERANCE = 1e-12
+"""How far results of `INEXACT` functions may be apart, in proportion. Everything else is equal to the last bit."""
+
+_RULES = "spark.sql.optimizer.excludedRules"
+_COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+
+@pytest.fixture(scope="module", params=[_COMPILED, _INTERPRETED], ids=["compiled", "interpreted"])
+def engine(spark, request):
+    """Spark as it runs many rows and as it runs few, by code of its own each time; and never while it plans."""
+    late = f"{SETTINGS[_RULES]},org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation"
+    wanted = {**request.param, _RULES: late}
+    before = {name: spark.conf.get(name) for name in wanted}
+    for name, setting in wanted.items():
+        spark.conf.set(name, setting)
+    yield spark
+    for name, setting in before.items():
+        spark.conf.set(name, setting)
+
+
+def same(found, wanted, tolerance: float) -> bool:
+    if isinstance(found, tuple) and isinstance(wanted, tuple):
+        return len(found) == len(wanted) and all(map(same, found, wanted, itertools.repeat(tolerance)))
+    if isinstance(found, float) and isinstance(wanted, float):
+        # repr tells 0.0 from -0.0, and lets NaN be NaN.
+        return repr(found) == repr(wanted) or (tolerance > 0 and math.isclose(found, wanted, rel_tol=tolerance))
+    return type(found) is type(wanted) and found == wanted
+
+
+def assert_alike(spark, expressions: list[Expression], data: list[tuple], schema: Schema) -> None:
+    """One select of all expressions: each column has the type and the values that the interpreter gives."""
+    types = [type_of(expression, schema) for expression in expressions]
+    texts = [spark_sql(expression, schema) for expression in expressions]
+    columns = [f"{text} AS r{place}" for place, text in enumerate(texts)]
+    frame = spark.createDataFrame(to_arrow(data, schema)).selectExpr(*columns)
+    expected = Schema(tuple((f"r{place}", type_) for place, type_ in enumerate(types)))
+    for field, text, type_ in zip(frame.schema, texts, types, strict=True):
+        assert field.dataType.simpleString() == simple_string(spark, type_), text
+    found = from_arrow(frame.toArrow(), expected)
+    for place, (expression, type_) in enumerate(zip(expressions, types, strict=True)):
+        answer = evaluator(expression, schema)
+        inexact = any(isinstance(part, Call) and part.function in INEXACT for part in walk(expression))
+        for row, results in zip(data, found, strict=True):
+            wanted = group_key(answer(row), type_)
+            assert same(results[place], wanted, TOLERANCE if inexact else 0.0), (
+                f"{texts[place]} gives {results[place]!r}, not {wanted!r}, for {dict(zip(schema.names, row, strict=True))}"
+            )
+
+
+_SIMPLE: dict[DataType, str] = {}
+
+
+def simple_string(spark, type_: DataType) -> str:
+    """A type as Spark names it."""
+    if type_ not in _SIMPLE:
+        _SIMPLE[type_] = spark.createDataFrame([], f"x {ddl(type_)}").schema[0].dataType.simpleString()
+    return _SIMPLE[type_]
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 2**32))
+def test_random_expressions(engine, seed):
+    chance = random.Random(seed)
+    expressions = [any_expression(chance) for _ in range(40)]
+    assert_alike(engine, expressions, rows(SCHEMA, 20, chance), SCHEMA)
+
+
+@settings(max_examples=4)
+@given(st.integers(0, 2**32))
+def test_random_expressions_as_the_rules_see_them(engine, seed):
+    chance = random.Random(seed)
+    expressions = [computed(EVENTS, chance, 3) for _ in range(30)] + [condition(EVENTS, chance) for _ in range(30)]
+    data = [tuple(small_value(type_, chance) for _, type_ in EVENTS.columns) for _ in range(30)]
+    assert_alike(engine, expressions, data, EVENTS)
+
+
+@settings(max_examples=4)
+@given(st.integers(0, 2**32))
+def test_random_filters_of_files(engine, tmp_path_factory, seed):
+    """What is pushed into files, or derived from other conditions, drops no other rows."""
+    chance = random.Random(seed)
+    numbered = Schema((*EVENTS.columns, ("id", INT)))
+    data = [(*(small_value(type_, chance) for _, type_ in EVENTS.columns), place) for place in range(40)]
+    folder = str(tmp_path_factory.mktemp("filters") / "rows")
+    engine.createDataFrame(to_arrow(data, numbered)).write.parquet(folder)
+    conditions = [condition(EVENTS, chance) for _ in range(15)]
+    frame = engine.read.parquet(folder)
+    parts = [
+        frame.where(condition_sql(each, EVENTS)).selectExpr(f"{place} AS place", "id")
+        for place, each in enumerate(conditions)
+    ]
+    found = defaultdict(set)
+    for row in functools.reduce(lambda one, two: one.union(two), parts).collect():
+        found[row.place].add(row.id)
+    for place, each in enumerate(conditions):
+        keeps = holds(each, EVENTS)
+        assert found[place] == {row[-1] for row in data if keeps(row)}, condition_sql(each, EVENTS)
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_each_function(engine, name):
+    """Columns of nasty values under each of a function's kinds of arguments."""
+    chance = random.Random(name)
+    signatures = chance.sample(SIGNATURES[name], min(12, len(SIGNATURES[name])))
+    expressions = []
+    for types in signatures:
+        try:
+            expressions.append(resolve(call(name, types, chance, 0), SCHEMA)[0])
+        except InputError:
+            continue
+    assert expressions
+    assert_alike(engine, expressions, rows(SCHEMA, 60, chance), SCHEMA)
+
+
+@pytest.mark.parametrize("source", TYPES, ids=str)
+def test_each_conversion(engine, source):
+    chance = random.Random(str(source))
+    column = next(name for name, type_ in SCHEMA.columns if type_ == source)
+    casts = [Cast(Column(column), target) for target in TARGETS if target != source and convertible(source, target)]
+    assert_alike(engine, list(casts), rows(SCHEMA, 120, chance), SCHEMA)
+
+
+def test_every_character_of_a_text_survives(engine):
+    texts = ["it's", "\\", "\\n", "a\\'b", '"', "`", "\x00", "\n\r\t", "${env:HOME}", "$", "{}", "--", "/* */", ";", "😀",
+             "\ud7ff\ue000\uffff", "?", ":name", "%", "\\u0041", "\u2028", "".join(map(chr, range(1, 256)))]  # fmt: skip
+    expressions: list[Expression] = [Literal(text, STRING) for text in texts]
+    assert_alike(engine, expressions, [(1,)], parse_schema("a INT"))
+
+
+def test_every_name_is_only_a_name(engine):
+    names = ["end", "a b", "a`b", "a.b", "${env:HOME}", "select", "'", "1", "é", "v", "p", "k", "c", "e"]
+    schema = Schema(tuple((name, DOUBLE) for name in names))
+    texts = [Cast(Column(name), STRING) for name in names]
+    floors = [Call("floor", (Call("*", (Column(name), Column("v"))),)) for name in names]
+    data = [
+        tuple(float(2**place) for place in range(40, 40 + len(names))),
+        tuple(2.0**-place for place in range(9, 9 + len(names))),
+    ]
+    assert_alike(engine, [*texts, *floors], data, schema)
+
+
+def test_deep_nesting_does_not_double_the_text(engine):
+    schema = parse_schema("x DOUBLE, s STRING")
+    deep: Expression = Column("x")
+    for _ in range(12):
+        deep = Cast(Cast(Call("floor", (Call("/", (deep, Literal(1.5, DOUBLE))),)), STRING), DOUBLE)
+    assert len(spark_sql(deep, schema)) < 20_000
+    assert_alike(engine, [deep], [(1e15, ""), (-3.5, ""), (math.nan, ""), (None, "")], schema)
+
+
+def test_numbers_as_text_where_java_is_not_the_shortest(engine):
+    chance = random.Random(1)
+    powers = [(2.0**power, single(2.0 ** (power % 270 - 145))) for power in range(-1060, 1024, 7)]
+    whole = [
+        (
+            float(chance.randrange(2**53) << chance.randrange(75)),
+            single(chance.randrange(2**24) * 2.0 ** chance.randrange(100)),
+        )
+        for _ in range(300)
+    ]
+    short = [
+        (float(f"{chance.randrange(1000)}e{chance.randrange(15, 30)}"), chance.randrange(1, 4000) * 2.0**-149)
+        for _ in range(300)
+    ]
+    schema = parse_schema("x DOUBLE, f FLOAT")
+    texts = (
+        "CAST(x AS STRING)",
+        "CAST(f AS STRING)",
+        "CAST(x AS DECIMAL(38,8))",
+        "CAST(f AS DECIMAL(38,38))",
+        "round(x, -20)",
+    )
+    assert_alike(engine, [parse_expression(text, schema) for text in texts], [*powers, *whole, *short], schema)
+
+
+PLAIN = [
+    # expression, what is printed: nothing is guarded where nothing can go wrong
+    ("status < 500", "(`status` < 500)"),
+    ("status <> -1 AND domain = 'a' OR x >= 0.5D", "(((`status` <> -1) AND (`domain` = 'a')) OR (`x` >= 0.5D))"),
+    ("ts >= TIMESTAMP '2026-01-01'", "(`ts` >= timestamp_micros(1767225600000000L))"),
+    ("domain LIKE 'a%'", "(`domain` LIKE 'a%')"),
+    ("status IN (1, 2)", "(`status` IN (1, 2))"),
+    ("status IS NOT NULL", "(`status` IS NOT NULL)"),
+    ("bytes + status", "try_add(`bytes`, CAST(`status` AS BIGINT))"),
+    ("CAST(status AS BIGINT) * 1000 + 7", "((CAST(`status` AS BIGINT) * 1000L) + 7L)"),
+    ("hour(ts) * 60 + minute(ts)", "((hour(`ts`) * 60) + minute(`ts`))"),
+    ("pmod(bytes, 16) + 1", "(pmod(`bytes`, 16L) + 1L)"),
+    ("x + 1", "(`x` + 1.0D)"),
+    ("x * 2 < 1", "((`x` * 2.0D) < 1.0D)"),
+    ("bytes div 10", "(`bytes` div 10L)"),
+    ("w.start", "`w`['start']"),
+    ("status + 1", "try_add(`status`, 1)"),
+    ("ts + INTERVAL 1 MINUTE", "timestamp_micros(try_add(unix_micros(`ts`), 60000000L))"),
+    ("abs(price)", "abs(`price`)"),
+]  # fmt: skip
+REQUESTS = parse_schema(
+    "ts TIMESTAMP, domain STRING, bytes BIGINT, status INT, x DOUBLE, price DECIMAL(10,2), "
+    "w STRUCT<start: TIMESTAMP, `end`: TIMESTAMP>"
+)
+
+
+@pytest.mark.parametrize(("text", "printed"), PLAIN)
+def test_plain_things_stay_plain(text, printed):
+    assert spark_sql(parse_expression(text, REQUESTS), REQUESTS) == printed
+
+
+def test_conditions_reach_the_files(engine, tmp_path):
+    engine.createDataFrame(to_arrow([], REQUESTS)).write.parquet(str(tmp_path / "requests"))
+    text = "status < 500 AND ts >= TIMESTAMP '2026-01-01' AND domain LIKE 'a%' AND bytes IN (1, 2) AND price > 1.50BD AND w.start < ts"
+    frame = engine.read.parquet(str(tmp_path / "requests"))
+    plan = frame.where(condition_sql(parse_expression(text, REQUESTS), REQUESTS))._jdf.queryExecution().toString()
+    for pushed in ("LessThan(status,500)", "GreaterThanOrEqual(ts,2026-01-01", "StringStartsWith(domain,a)", "In(bytes, [1,2])",
+                   "GreaterThan(price,1.50)", "IsNotNull(w.start)"):  # fmt: skip
+        assert pushed in plan
