@@ -36,8 +36,8 @@ def test_nexmark_equals_duckdb(spark, tmp_path, query) -> None:
     found = deployment(tmp_path / f"{query}.yaml")
     paths = {Path(str(o.path)).parent for s in found.streams.values() for o in s.origins.values()}
     assert len(paths) == 1
-    tables = events(20_000, 7)
-    write(tmp_path / paths.pop(), 20_000, 7, files=4)
+    tables = events(8_000, 7)
+    write(tmp_path / paths.pop(), 8_000, 7, files=3)
     (answer,) = answers(spark, found).values()
     expected = duckdb_answer(query, tables)
     assert expected
@@ -45,7 +45,7 @@ def test_nexmark_equals_duckdb(spark, tmp_path, query) -> None:
 
 
 @pytest.mark.parametrize(
-    ("app", "scale"), [(feeds, 0.2), (fish, 0.5), (battalion, 0.2)], ids=["feeds", "fish", "battalion"]
+    ("app", "scale"), [(feeds, 0.05), (fish, 0.1), (battalion, 0.05)], ids=["feeds", "fish", "battalion"]
 )
 def test_an_applications_alarms_are_all_right_and_none_is_extra(spark, tmp_path, app, scale) -> None:
     found, expected = app.prepare(tmp_path, 3, scale)

@@ -65,7 +65,7 @@ def counted(chance: random.Random) -> Operator:
 def valued(chance: random.Random) -> Operator:
     node = origin(chance)
     column = chance.choice(("n", "b", "x", "y", "d", "e", "t", "ts"))
-    lengths = [chance.choice(LENGTHS), chance.choice(LENGTHS)]
+    lengths: list[float] = [chance.choice(LENGTHS), chance.choice(LENGTHS)]
     if column in ("x", "y") and chance.random() < 0.5:
         lengths = [chance.choice((0.1, 0.5, 1.5, 3.0)) for _ in range(2)]
     size, step = max(lengths), min(lengths)

@@ -20,7 +20,7 @@ from tests.spark.random_typed import INEXACT, SCHEMA, SIGNATURES, TARGETS, TYPES
 from tradewind.algebra.casting import convertible
 from tradewind.algebra.expressions.functions import FUNCTIONS
 from tradewind.algebra.expressions.tree import Call, Cast, Column, Expression, Literal, walk
-from tradewind.algebra.expressions.typing import parse_expression, resolve, type_of
+from tradewind.algebra.expressions.typing import parse_condition, parse_expression, resolve, type_of
 from tradewind.algebra.schema import Schema, parse_schema
 from tradewind.algebra.types import DOUBLE, INT, STRING, DataType
 from tradewind.errors import InputError
@@ -78,8 +78,9 @@ def assert_alike(spark, expressions: list[Expression], data: list[tuple], schema
         inexact = any(isinstance(part, Call) and part.function in INEXACT for part in walk(expression))
         for row, results in zip(data, found, strict=True):
             wanted = group_key(answer(row), type_)
+            given_row = dict(zip(schema.names, row, strict=True))
             assert same(results[place], wanted, TOLERANCE if inexact else 0.0), (
-                f"{texts[place]} gives {results[place]!r}, not {wanted!r}, for {dict(zip(schema.names, row, strict=True))}"
+                f"{texts[place]} gives {results[place]!r}, not {wanted!r}, for {given_row}"
             )
 
 
@@ -93,7 +94,7 @@ def simple_string(spark, type_: DataType) -> str:
     return _SIMPLE[type_]
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(st.integers(0, 2**32))
 def test_random_expressions(engine, seed):
     chance = random.Random(seed)
@@ -101,7 +102,7 @@ def test_random_expressions(engine, seed):
     assert_alike(engine, expressions, rows(SCHEMA, 20, chance), SCHEMA)
 
 
-@settings(max_examples=4)
+@settings(max_examples=3)
 @given(st.integers(0, 2**32))
 def test_random_expressions_as_the_rules_see_them(engine, seed):
     chance = random.Random(seed)
@@ -110,7 +111,7 @@ def test_random_expressions_as_the_rules_see_them(engine, seed):
     assert_alike(engine, expressions, data, EVENTS)
 
 
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(st.integers(0, 2**32))
 def test_random_filters_of_files(engine, tmp_path_factory, seed):
     """What is pushed into files, or derived from other conditions, drops no other rows."""
@@ -157,10 +158,11 @@ def test_each_conversion(engine, source):
 
 
 def test_every_character_of_a_text_survives(engine):
-    texts = ["it's", "\\", "\\n", "a\\'b", '"', "`", "\x00", "\n\r\t", "${env:HOME}", "$", "{}", "--", "/* */", ";", "😀",
-             "\ud7ff\ue000\uffff", "?", ":name", "%", "\\u0041", "\u2028", "".join(map(chr, range(1, 256)))]  # fmt: skip
-    expressions: list[Expression] = [Literal(text, STRING) for text in texts]
-    assert_alike(engine, expressions, [(1,)], parse_schema("a INT"))
+    texts = (
+        "it's", "\\", "\\n", "a\\'b", '"', "`", "\x00", "\n\r\t", "${env:HOME}", "$", "{}", "--", "/* */", ";", "😀",
+        "?", ":name", "%", "\\u0041", "\u2028", "\ud7ff\ue000\uffff", "".join(map(chr, range(1, 256))),
+    )  # fmt: skip
+    assert_alike(engine, [Literal(text, STRING) for text in texts], [(1,)], parse_schema("a INT"))
 
 
 def test_every_name_is_only_a_name(engine):
@@ -168,45 +170,31 @@ def test_every_name_is_only_a_name(engine):
     schema = Schema(tuple((name, DOUBLE) for name in names))
     texts = [Cast(Column(name), STRING) for name in names]
     floors = [Call("floor", (Call("*", (Column(name), Column("v"))),)) for name in names]
-    data = [
-        tuple(float(2**place) for place in range(40, 40 + len(names))),
-        tuple(2.0**-place for place in range(9, 9 + len(names))),
-    ]
+    data = [tuple(2.0 ** (sign * place) for place, _ in enumerate(names, 40)) for sign in (1, -1)]
     assert_alike(engine, [*texts, *floors], data, schema)
 
 
 def test_deep_nesting_does_not_double_the_text(engine):
-    schema = parse_schema("x DOUBLE, s STRING")
+    schema = parse_schema("x DOUBLE")
     deep: Expression = Column("x")
     for _ in range(12):
         deep = Cast(Cast(Call("floor", (Call("/", (deep, Literal(1.5, DOUBLE))),)), STRING), DOUBLE)
-    assert len(spark_sql(deep, schema)) < 20_000
-    assert_alike(engine, [deep], [(1e15, ""), (-3.5, ""), (math.nan, ""), (None, "")], schema)
+    assert len(spark_sql(deep, schema)) < 5_000
+    assert_alike(engine, [deep], [(1e15,), (-3.5,), (math.nan,), (None,)], schema)
 
 
 def test_numbers_as_text_where_java_is_not_the_shortest(engine):
     chance = random.Random(1)
-    powers = [(2.0**power, single(2.0 ** (power % 270 - 145))) for power in range(-1060, 1024, 7)]
-    whole = [
-        (
-            float(chance.randrange(2**53) << chance.randrange(75)),
-            single(chance.randrange(2**24) * 2.0 ** chance.randrange(100)),
-        )
-        for _ in range(300)
-    ]
-    short = [
-        (float(f"{chance.randrange(1000)}e{chance.randrange(15, 30)}"), chance.randrange(1, 4000) * 2.0**-149)
-        for _ in range(300)
-    ]
+    data = [(2.0**power, 2.0 ** (power % 270 - 145)) for power in range(-1060, 1024, 7)]
+    for _ in range(300):
+        large = single(chance.randrange(2**24) * 2.0 ** chance.randrange(100))
+        data.append((float(chance.randrange(2**53) << chance.randrange(75)), large))
+        tiny = chance.randrange(1, 4000) * 2.0**-149
+        data.append((float(f"{chance.randrange(1000)}e{chance.randrange(15, 30)}"), tiny))
     schema = parse_schema("x DOUBLE, f FLOAT")
-    texts = (
-        "CAST(x AS STRING)",
-        "CAST(f AS STRING)",
-        "CAST(x AS DECIMAL(38,8))",
-        "CAST(f AS DECIMAL(38,38))",
-        "round(x, -20)",
-    )
-    assert_alike(engine, [parse_expression(text, schema) for text in texts], [*powers, *whole, *short], schema)
+    texts = ["CAST(x AS STRING)", "CAST(f AS STRING)", "CAST(x AS DECIMAL(38,8))", "CAST(f AS DECIMAL(38,38))"]
+    expressions = [parse_expression(text, schema) for text in (*texts, "round(x, -20)")]
+    assert_alike(engine, expressions, data, schema)
 
 
 PLAIN = [
@@ -240,11 +228,21 @@ def test_plain_things_stay_plain(text, printed):
     assert spark_sql(parse_expression(text, REQUESTS), REQUESTS) == printed
 
 
-def test_conditions_reach_the_files(engine, tmp_path):
-    engine.createDataFrame(to_arrow([], REQUESTS)).write.parquet(str(tmp_path / "requests"))
-    text = "status < 500 AND ts >= TIMESTAMP '2026-01-01' AND domain LIKE 'a%' AND bytes IN (1, 2) AND price > 1.50BD AND w.start < ts"
-    frame = engine.read.parquet(str(tmp_path / "requests"))
-    plan = frame.where(condition_sql(parse_expression(text, REQUESTS), REQUESTS))._jdf.queryExecution().toString()
-    for pushed in ("LessThan(status,500)", "GreaterThanOrEqual(ts,2026-01-01", "StringStartsWith(domain,a)", "In(bytes, [1,2])",
-                   "GreaterThan(price,1.50)", "IsNotNull(w.start)"):  # fmt: skip
-        assert pushed in plan
+PUSHED = {
+    "status < 500": "LessThan(status,500)",
+    "ts >= TIMESTAMP '2026-01-01'": "GreaterThanOrEqual(ts,2026-01-01",
+    "domain LIKE 'a%'": "StringStartsWith(domain,a)",
+    "bytes IN (1, 2)": "In(bytes, [1,2])",
+    "CAST(status AS BIGINT) > 7": "GreaterThan(status,7)",
+    "price > 1.50BD": "GreaterThan(price,1.50)",
+    "w.start < TIMESTAMP '2026-01-01'": "LessThan(w.start,2026-01-01",
+}
+
+
+def test_conditions_reach_the_files(spark, tmp_path):
+    folder = str(tmp_path / "requests")
+    spark.createDataFrame(to_arrow([], REQUESTS)).write.parquet(folder)
+    for text, pushed in PUSHED.items():
+        frame = spark.read.parquet(folder).where(condition_sql(parse_condition(text, REQUESTS), REQUESTS))
+        plan = frame._jdf.queryExecution().executedPlan().toString()
+        assert pushed in plan.partition("PushedFilters:")[2], text

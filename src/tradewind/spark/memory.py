@@ -11,7 +11,7 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -139,26 +139,33 @@ class Memory:
                 self._tables[table] = tuple(segment for segment in segments if segment.reaches(frozen))
 
     def compact(self) -> None:
-        """Make one segment of many, where a table has many; rows that add up are added up."""
-        for table in self._crowded():
-            frame = self.read(table, self._frozen.get(table, -math.inf))
+        """Make one segment of the newest ones, where a table has many; rows that add up are added up.
+
+        A segment is only taken in by others that are together at least half its size, so that each row is written a
+        number of times that grows with the logarithm of the table.
+        """
+        for table, segments in list(self._tables.items()):
+            if len(segments) <= _MANY:
+                continue
+            first = _first_to_merge(segments)
+            frozen = self._frozen.get(table, -math.inf)
+            frame = None
+            for segment in segments[first:]:
+                opened = self._open(table, segment, frozen)
+                frame = opened if frame is None else frame.unionByName(opened)
             if frame is None:
                 continue
             if WEIGHT in frame.columns:
                 frame = consolidated(frame, [name for name in frame.columns if name != WEIGHT])
-            segment = self._write(table, frame.sortWithinPartitions(UNTIL))
-            self._tables[table] = (segment,) if segment.rows else ()
-
-    def _crowded(self) -> list[str]:
-        """The tables that should be made one segment."""
-        return [table for table, segments in self._tables.items() if len(segments) > _MANY]
+            merged = self._write(table, frame.sortWithinPartitions(UNTIL))
+            self._tables[table] = (*segments[:first], *([merged] if merged.rows else ()))
 
     def commit(self, notes: Mapping[str, Any]) -> None:
         """Make everything of this batch count, at once; then remove what no longer does."""
         new = Commit(self.batch, self._tables, self._schemas, self._folders, notes)
         self._save(new)
-        before, self.committed = self.committed, new
-        self._remove_unused(before)
+        self.committed = new
+        self._remove_unused()
 
     def note(self, notes: Mapping[str, Any]) -> None:
         """Keep other notes with the last commit; whatever this batch did to tables is forgotten."""
@@ -176,13 +183,15 @@ class Memory:
             os.fsync(file.fileno())
         partial.replace(path)
 
-    def _remove_unused(self, before: Commit) -> None:
+    def _remove_unused(self) -> None:
         used = {segment.path for segments in self.committed.tables.values() for segment in segments}
         used.update(self.committed.folders.values())
-        old_paths = [segment.path for segments in before.tables.values() for segment in segments]
-        for path in (*old_paths, *before.folders.values()):
-            if path not in used:
-                shutil.rmtree(self._folder / path, ignore_errors=True)
+        for path in self._folder.glob("batch-*/*"):
+            if path.relative_to(self._folder).as_posix() not in used:
+                shutil.rmtree(path)
+        for batch in self._folder.glob("batch-*"):
+            if not any(batch.iterdir()):
+                batch.rmdir()
         shutil.rmtree(self._folder / "scratch", ignore_errors=True)
         for old in self._commits.glob("*.json"):
             if int(old.stem) < self.committed.batch - 1:
@@ -195,6 +204,16 @@ class Memory:
         data = json.loads((self._commits / f"{known[-1]}.json").read_text())
         tables = {name: tuple(Segment(**one) for one in segments) for name, segments in data["tables"].items()}
         return Commit(data["batch"], tables, data["schemas"], data["folders"], data["notes"])
+
+
+def _first_to_merge(segments: Sequence[Segment]) -> int:
+    """The place from which on segments are made one."""
+    first = len(segments) - 2
+    together = sum(segment.rows for segment in segments[first:])
+    while first > 0 and segments[first - 1].rows <= 2 * together:
+        first -= 1
+        together += segments[first].rows
+    return first
 
 
 def _cut(segment: Segment, threshold: float) -> Segment:

@@ -84,7 +84,7 @@ def from_arrow(table: pa.Table, schema: Schema) -> list[tuple[Value, ...]]:
     for column, (_, type_) in zip(table.cast(arrow_schema(schema)).columns, schema.columns, strict=True):
         plain = column.cast(_arrow(type_, _ARROW | _NUMBERS)).to_pylist()
         columns.append([_value(value, type_) for value in plain])
-    return [canonical(row, schema) for row in zip(*columns, strict=True)] if columns else [()] * table.num_rows
+    return [canonical(row, schema) for row in zip(*columns, strict=True)]
 
 
 def _arrow(type_: DataType, simple: dict[str, pa.DataType]) -> pa.DataType:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.ordered import Resample
 from tradewind.spark.buckets.arrays import FOREVER, Array, Flags, Ints, column, integers, known
-from tradewind.spark.buckets.gathering import Order, late_in, names_of, plain
+from tradewind.spark.buckets.gathering import Ordering, late_in, names_of, plain
 from tradewind.spark.buckets.groups import Groups
 from tradewind.spark.buckets.lines import Stretch
 from tradewind.spark.buckets.operator import DUE, WEIGHT, Moment, State
@@ -51,8 +51,8 @@ class _Both(NamedTuple):
 class TimesResampler:
     """The rows of the other stream with the values beside them."""
 
-    own: Order
-    other: Order
+    own: Ordering
+    other: Ordering
     keys: tuple[tuple[str, ...], tuple[str, ...]]
     values: tuple[str, ...]
     method: str
@@ -64,7 +64,7 @@ class TimesResampler:
     def of(cls, node: Resample, at: Operator) -> TimesResampler:
         """The resampler of a node that has another stream."""
         schema, other = node.input.schema, at.schema
-        orders = Order.of(schema, str(schema.time)), Order.of(other, str(other.time))
+        orders = Ordering.of(schema, str(schema.time)), Ordering.of(other, str(other.time))
         keys = names_of(schema, node.keys), names_of(other, node.keys)
         return cls(*orders, keys, names_of(schema, node.values), node.method, node.max_gap, at.append_only)
 
@@ -108,29 +108,37 @@ class TimesResampler:
 
     def _found(self, both: _Both, chosen: Ints, mark: int) -> _Found:
         """The samples around each row, and what they say there."""
-        own, other, lag = both.own, both.other, self.own.lag or 0
+        own, other = both.own, both.other
         place = np.searchsorted(both.own_key[chosen], both.other_key, side="right")
         before = np.where(both.timed, _of_group(np.concatenate([[-1], chosen])[place], own, other), -1)
-        after = _of_group(np.concatenate([chosen, [-1]])[place], own, other)
-        moment, time = other.rank, np.append(own.rank, 0)
         if self.method == "previous":
-            near = before if self.max_gap is None else np.where(moment - time[before] <= self.max_gap, before, -1)
-            due, known_yet = moment + lag, np.ones(len(moment), dtype=np.bool_)
-            after = near
+            counts, due = self._previous(both, before)
+            after, told = counts, np.ones(len(due), dtype=np.bool_)
         else:
-            after = np.where((before >= 0) & (time[before] == moment), before, after)
-            known_yet = (before < 0) | (after >= 0)
-            drawn = (before >= 0) & (after >= 0)
-            waits = np.full(len(moment), FOREVER)
-            if self.max_gap is not None:
-                drawn &= time[after] - time[before] <= self.max_gap
-                waits = moment + (self.max_gap + lag)
-            due = np.where(before < 0, moment + lag, np.where(drawn, time[after] + lag, waits))
-            near, after = np.where(drawn, before, -1), np.where(drawn, after, -1)
+            after = _of_group(np.concatenate([chosen, [-1]])[place], own, other)
+            counts, after, due, told = self._drawn(both, before, after)
         due = np.where(both.timed, np.maximum(due, both.due), FOREVER)
         # That no far end of a line came is only known once the mark has passed.
-        shown = known_yet | (due < mark) | (mark == FOREVER)
-        return _Found(near, after, due, shown, before)
+        return _Found(counts, after, due, told | (due < mark) | (mark == FOREVER), before)
+
+    def _previous(self, both: _Both, before: Ints) -> tuple[Ints, Ints]:
+        """The samples that are near enough to count, and by when that is settled."""
+        moment, time = both.other.rank, np.append(both.own.rank, 0)
+        near = before if self.max_gap is None else np.where(moment - time[before] <= self.max_gap, before, -1)
+        return near, moment + (self.own.lag or 0)
+
+    def _drawn(self, both: _Both, before: Ints, after: Ints) -> tuple[Ints, Ints, Ints, Flags]:
+        """The ends of the lines that can be drawn, by when they are settled, and whether that is told already."""
+        moment, time, lag = both.other.rank, np.append(both.own.rank, 0), self.own.lag or 0
+        after = np.where((before >= 0) & (time[before] == moment), before, after)
+        drawn = (before >= 0) & (after >= 0)
+        told = (before < 0) | (after >= 0)
+        waits = np.full(len(moment), FOREVER)
+        if self.max_gap is not None:
+            drawn &= time[after] - time[before] <= self.max_gap
+            waits = moment + (self.max_gap + lag)
+        due = np.where(before < 0, moment + lag, np.where(drawn, time[after] + lag, waits))
+        return np.where(drawn, before, -1), np.where(drawn, after, -1), due, told
 
     def _until(self, both: _Both, chosen: Ints, nearest: Ints, others: Ints) -> Ints:
         """Until when each row may be needed: as long as another one may come before the next sample, and as long as a

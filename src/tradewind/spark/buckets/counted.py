@@ -12,7 +12,7 @@ import pyarrow as pa
 from tradewind.algebra.operators.aggregation import Aggregate
 from tradewind.algebra.windows import CountedWindow
 from tradewind.spark.buckets.arrays import FOREVER, Array, Flags, Ints, column, differs, joined, stretches
-from tradewind.spark.buckets.gathering import Gathering, Opened, Order, changed_from, names_of, plain
+from tradewind.spark.buckets.gathering import Gathering, Opened, Ordering, changed_from, names_of, plain
 from tradewind.spark.buckets.operator import Moment, State
 from tradewind.spark.buckets.panes import Panes, differing, listed
 from tradewind.spark.buckets.slack import Slack
@@ -95,7 +95,7 @@ class CountedPanes:
     def of(cls, node: Aggregate, window: CountedWindow) -> CountedPanes:
         """The panes that an aggregate asks for."""
         schema, keys = node.input.schema, names_of(node.input.schema, node.keys)
-        order = Order.of(schema, window.order)
+        order = Ordering.of(schema, window.order)
         slack = None if window.slack is None else Slack(keys, order.column, window.slack)
         return cls(window, Gathering(keys, order, slack), schema.names)
 

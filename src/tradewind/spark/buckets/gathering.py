@@ -21,7 +21,7 @@ _ROWS = "rows"
 
 
 @dataclass(frozen=True)
-class Order:
+class Ordering:
     """The column by which rows are ordered, and how it tells when they are settled."""
 
     column: str
@@ -29,7 +29,7 @@ class Order:
     lag: int | None
 
     @classmethod
-    def of(cls, schema: Schema, name: str) -> Order:
+    def of(cls, schema: Schema, name: str) -> Ordering:
         """A column of a schema."""
         found = schema.find(name)
         return cls(found, schema.type_of(found).name, schema.lag(found))
@@ -109,7 +109,7 @@ class Gathering:
     """One input in order, by group; with slack, only rows that come in time."""
 
     keys: tuple[str, ...]
-    order: Order
+    order: Ordering
     slack: Slack | None = None
 
     def opened(self, state: State, news: Array, moment: Moment) -> Opened:

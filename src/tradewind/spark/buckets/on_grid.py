@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tradewind.algebra.operators.ordered import Resample
 from tradewind.spark.buckets.arrays import FOREVER, Array, Ints, column
-from tradewind.spark.buckets.gathering import Gathering, Opened, Order, names_of, plain
+from tradewind.spark.buckets.gathering import Gathering, Opened, Ordering, names_of, plain
 from tradewind.spark.buckets.lines import Stretch
 from tradewind.spark.buckets.operator import DUE, WEIGHT, Moment, State
 from tradewind.spark.buckets.samples import consolidated, followers, samples, spread, values_at
@@ -32,7 +32,7 @@ class GridResampler:
     def of(cls, node: Resample) -> GridResampler:
         """The resampler of a node that has a grid."""
         schema = node.input.schema
-        rows = Gathering(names_of(schema, node.keys), Order.of(schema, str(schema.time)))
+        rows = Gathering(names_of(schema, node.keys), Ordering.of(schema, str(schema.time)))
         return cls(rows, names_of(schema, node.values), node.method, node.every or 1, node.max_gap)
 
     def advance(self, state: State, news: Sequence[Array], moment: Moment) -> tuple[Array, State]:

@@ -68,13 +68,14 @@ class Slack(NamedTuple):
         identity[order] = np.cumsum(new)
         weight = np.zeros(len(rank) - given.remembered, dtype=np.int64)
         queues: dict[int, _Queue] = {}
-        arrivals = zip(places, given.group[places], rank[places], identity, given.weight[places], strict=True)
-        for place, group, value, row, many in ((int(a), int(b), int(c), int(d), int(e)) for a, b, c, d, e in arrivals):
+        columns = (given.group[places], rank[places], places, identity, given.weight[places])
+        arrivals = list(zip(*(part.tolist() for part in columns), strict=True))
+        kept = int(np.searchsorted(places, given.remembered))
+        for group, *row in sorted(arrivals[:kept]):
+            queues.setdefault(group, _Queue(self.slack)).add(*row)
+        for group, value, place, row, many in arrivals[kept:]:
             queue = queues.setdefault(group, _Queue(self.slack))
-            if place < given.remembered:
-                queue.add(value, place, row, many)
-            else:
-                weight[place - given.remembered] = queue.arrive(value, place, row, many)
+            weight[place - given.remembered] = queue.arrive(value, place, row, many)
         tops = [place for queue in queues.values() for _, place in queue.seen[-self.slack - 1 :]]
         return weight, np.array(tops, dtype=np.int64)
 

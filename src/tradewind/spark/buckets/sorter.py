@@ -1,4 +1,4 @@
-"""Order: the rows in the order of a column, as far as a buffer of `slack` rows can sort them."""
+"""Bounded sort: the rows in the order of a column, as far as a buffer of `slack` rows can sort them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tradewind.algebra.operators import ordered
+from tradewind.algebra.operators.ordered import Order
 from tradewind.spark.buckets.arrays import FOREVER, Array, Ints, column, integers, ranks
-from tradewind.spark.buckets.gathering import Order, plain
+from tradewind.spark.buckets.gathering import Ordering, plain
 from tradewind.spark.buckets.groups import Groups, keys_of
 from tradewind.spark.buckets.operator import DUE, WEIGHT, Moment, State
 from tradewind.spark.buckets.panes import moments
@@ -28,14 +28,14 @@ class Sorter:
     Where rows are never taken back, the greatest are all that must be remembered.
     """
 
-    order: Order
+    order: Ordering
     slack: int
     append_only: bool
 
     @classmethod
-    def of(cls, node: ordered.Order) -> Sorter:
+    def of(cls, node: Order) -> Sorter:
         """The sorter of an order."""
-        return cls(Order.of(node.schema, node.by), node.slack, node.input.append_only)
+        return cls(Ordering.of(node.schema, node.by), node.slack, node.input.append_only)
 
     def advance(self, state: State, news: Sequence[Array], moment: Moment) -> tuple[Array, State]:
         """The rows that go out, in order, and what to remember."""

@@ -14,7 +14,7 @@ from tradewind.algebra.types import is_fraction
 from tradewind.algebra.windows import ValueWindow
 from tradewind.spark.buckets.arrays import FOREVER, Array, Flags, Ints, column, differs, known, stretches
 from tradewind.spark.buckets.cells import Cells, cells, home
-from tradewind.spark.buckets.gathering import Gathering, Opened, Order, names_of, plain
+from tradewind.spark.buckets.gathering import Gathering, Opened, Ordering, names_of, plain
 from tradewind.spark.buckets.operator import Moment, State
 from tradewind.spark.buckets.panes import Panes, differing, listed
 from tradewind.spark.buckets.slack import Slack
@@ -65,7 +65,7 @@ class ValuePanes:
         """The panes that an aggregate asks for."""
         schema, keys = node.input.schema, names_of(node.input.schema, node.keys)
         value = schema.find(window.column)
-        order = Order.of(schema, str(schema.time)) if window.timeout is not None else Order(value, "", None)
+        order = Ordering.of(schema, str(schema.time)) if window.timeout is not None else Ordering(value, "", None)
         slack = None if window.slack is None else Slack(keys, value, window.slack)
         recalls = slack is not None and not node.input.append_only
         apart = slack is None and window.size == window.step and not is_fraction(schema.type_of(value))
@@ -86,16 +86,20 @@ class ValuePanes:
         board = self._board(given, found)
         new = self._panes(given, board, merged.new)
         until = self._until(given, new)
-        changed = _windows_with(board, (merged.old != merged.new)[board.row])
-        inside = np.flatnonzero(changed.take(board.window))
-        before = _Board(*(part.take(inside) for part in board))
-        old = self._panes(given, before, merged.old)
-        new = new.only(changed[new.panes.place])
-        gone, come = differing(old.panes, new.panes)
-        old, new = old.only(gone), new.only(come)
+        old, new = self._changed(given, board, new)
         bounds = found.bounds(np.concatenate([old.cell, new.cell]), values.type)
         table = listed(merged, self.names, (old.panes, new.panes), bounds, np.concatenate([old.due, new.due]))
         return table, given.closed(until, np.zeros(len(until), dtype=np.bool_))
+
+    def _changed(self, given: Opened, board: _Board, new: _Closed) -> tuple[_Closed, _Closed]:
+        """The panes that are taken back, and those that appear: only windows with changed rows can have any."""
+        merged = given.merged
+        changed = _windows_with(board, (merged.old != merged.new).take(board.row))
+        inside = np.flatnonzero(changed.take(board.window))
+        old = self._panes(given, _Board(*(part.take(inside) for part in board)), merged.old)
+        new = new.only(changed.take(new.panes.place))
+        gone, come = differing(old.panes, new.panes)
+        return old.only(gone), new.only(come)
 
     def _board(self, given: Opened, found: Cells) -> _Board:
         row, cell = found.row, np.arange(len(found.row))

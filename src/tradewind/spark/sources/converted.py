@@ -13,6 +13,7 @@ from tradewind.errors import InputError
 from tradewind.spark.sources.converters.protocol import Converter
 from tradewind.spark.sources.converters.registry import converter
 from tradewind.spark.sources.nested import normalised
+from tradewind.spark.sources.options import OPTIONS
 from tradewind.spark.sources.parsing import Found, Reading, Rows, letters_of
 from tradewind.spark.sources.records import BLOCK, SHOWN, UNREADABLE, Letter, Part, blocks, pieces
 from tradewind.spark.sources.texts import in_range
@@ -57,7 +58,7 @@ def parse_binary(part: Part, reading: Reading) -> Iterator[Found]:
 
 def converter_of(reading: Reading) -> Converter:
     """The converter that an origin names, with the options that are its own."""
-    own = {name: value for name, value in reading.options.items() if name not in ("converter", "max_record_bytes")}
+    own = {name: value for name, value in reading.options.items() if name not in OPTIONS["text"]}
     return converter(reading.options["converter"], own, reading.schema)
 
 

@@ -180,5 +180,5 @@ def _looked_at(spark: SparkSession, origins: Sequence[_Origin]) -> dict[int, Sur
 
 def _before_sql(moment: str, bound: float) -> str:
     if math.isinf(bound):
-        return "true" if bound > 0 else "false"
+        return f"({moment} IS NOT NULL)" if bound > 0 else "false"
     return f"({moment} < {int(bound)}L)"
