@@ -111,14 +111,14 @@ def wait_for_batch(run: subprocess.Popen, log: Path, chance: random.Random) -> N
 def test_an_interrupted_run_ends_in_order_and_goes_on_later(tmp_path) -> None:
     given = rows(200, 5)
     path = lay_out(tmp_path, given)
-    run = subprocess.Popen([*COMMAND, "run", str(path)], stderr=subprocess.PIPE, text=True)
-    assert run.stderr is not None
-    for line in run.stderr:
-        if line.startswith("batch "):
-            break
-    run.send_signal(signal.SIGINT)
-    rest = run.stderr.read()
-    assert run.wait(timeout=60) == 0
+    with subprocess.Popen([*COMMAND, "run", str(path)], stderr=subprocess.PIPE, text=True) as run:
+        assert run.stderr is not None
+        for line in run.stderr:
+            if line.startswith("batch "):
+                break
+        run.send_signal(signal.SIGINT)
+        rest = run.stderr.read()
+        assert run.wait(timeout=60) == 0
     assert "stopped; the next run goes on from here" in rest
     tradewind("run", str(path), "--until-done")
     assert delivered(path) == meant(path, given)

@@ -1,4 +1,4 @@
-"""Sources on Spark: every format read by batches, late rows counted, bad records judged, new files found by a query."""
+"""Sources on Spark: every format read by batches, late rows counted, bad records judged."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import math
 import os
 import random
 import sys
-import threading
 import zipfile
-from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,38 +15,15 @@ import pyarrow.orc as po
 import pyarrow.parquet as pq
 import pytest
 
-from tests.spark.sources.batches import Site, declared
-from tests.spark.sources.writing import ALL, SIMPLE, csv_lines, json_lines, plain, rows, xml_document
+from tests.spark.sources.batches import SECOND, Site, bag, declared, parquet, simple, written
+from tests.spark.sources.writing import ALL, SIMPLE, csv_lines, json_lines, rows, xml_document
 from tradewind.algebra.operators.ordered import Order
 from tradewind.algebra.schema import parse_schema
-from tradewind.errors import DataError, InputError
-from tradewind.spark.sources.push import Inbox
-from tradewind.spark.sources.reading import given_in, reader
+from tradewind.errors import DataError
 from tradewind.spark.sources.survey import Survey
 from tradewind.spark.types import to_arrow
 
 pytestmark = pytest.mark.spark
-SECOND = 1_000_000
-
-
-def parquet(path: Path, given, schema=SIMPLE, **options) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(to_arrow(given, schema), path, **options)
-    return path
-
-
-def written(path: Path, data: bytes) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    return path
-
-
-def bag(given) -> Counter:
-    return Counter(plain(row) for row in given)
-
-
-def simple(count: int, start: int = 0) -> list:
-    return [((start + i) * SECOND, f"k{i % 3}", i) for i in range(count)]
 
 
 def test_all_types_from_all_formats_at_once(spark, tmp_path) -> None:
@@ -62,7 +37,9 @@ def test_all_types_from_all_formats_at_once(spark, tmp_path) -> None:
         "p": [parquet(tmp_path / f"p/{i}.parquet", half, ALL) for i, half in enumerate(halves["p"])],
         "j": [written(tmp_path / f"j/{i} é%.json", json_lines(half, ALL)) for i, half in enumerate(halves["j"])],
         "c": [written(tmp_path / f"c/[{i}].csv", csv_lines(half, ALL)) for i, half in enumerate(halves["c"])],
-        "g": [written(tmp_path / f"g/{i}.gz", gzip.compress(json_lines(half, ALL))) for i, half in enumerate(halves["g"])],
+        "g": [
+            written(tmp_path / f"g/{i}.gz", gzip.compress(json_lines(half, ALL))) for i, half in enumerate(halves["g"])
+        ],
     }
     read = Site(spark, stream, tmp_path).read(**files)
     for name, many in given.items():
@@ -77,22 +54,28 @@ def test_xml_orc_arrow_and_converted_lines(spark, tmp_path) -> None:
     given = simple(30)
     table = to_arrow(given, SIMPLE)
     stream = declared(
-        SIMPLE, x={"format": "xml", "path": "x", "options": {"rowTag": "r"}}, o={"format": "orc", "path": "o"}, a={"format": "arrow", "path": "a"},
+        SIMPLE,
+        x={"format": "xml", "path": "x", "options": {"rowTag": "r"}},
+        o={"format": "orc", "path": "o"},
+        a={"format": "arrow", "path": "a"},
         t={"format": "text", "path": "t", "options": {"converter": "key_value"}},
         b={"format": "binary", "path": "b", "options": {"converter": "fixed_binary", "fields": "ts i8, k s4, v i8"}},
-    )  # fmt: skip
+    )
     po.write_table(table, tmp_path / "o.orc")
     with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
         writer.write_table(table)
     lines = "".join(f"ts={ts // SECOND} k={k} v={v}\n" for ts, k, v in given)
     packed = b"".join(ts.to_bytes(8, "little") + k.encode().ljust(4) + v.to_bytes(8, "little") for ts, k, v in given)
-    with pytest.raises(DataError, match="column ts: '0' is no TIMESTAMP. It is the first of 30 bad records"):
+    with pytest.raises(DataError, match=r"column ts: '0' is no TIMESTAMP\. It is the first of 30 bad records"):
         Site(spark, stream, tmp_path).read(t=[written(tmp_path / "t/a.log", lines.encode())])
     lines = "".join(f"v={v} ts=1970-01-01T00:00:{ts // SECOND:02}Z k={k}\n" for ts, k, v in given)
     read = Site(spark, stream, tmp_path).read(
-        x=[written(tmp_path / "x/a.xml", xml_document(given, SIMPLE, "r"))], o=[tmp_path / "o.orc"], a=[tmp_path / "a.arrow"],
-        t=[written(tmp_path / "t/a.log", lines.encode())], b=[written(tmp_path / "b/a.bin", packed)],
-    )  # fmt: skip
+        x=[written(tmp_path / "x/a.xml", xml_document(given, SIMPLE, "r"))],
+        o=[tmp_path / "o.orc"],
+        a=[tmp_path / "a.arrow"],
+        t=[written(tmp_path / "t/a.log", lines.encode())],
+        b=[written(tmp_path / "b/a.bin", packed)],
+    )
     for name in "xoatb":
         assert bag(read.rows[name]) == bag(given), name
         assert read.surveys[name] == Survey(30, 0, 0, 0, 0, 29 * SECOND)
@@ -101,7 +84,9 @@ def test_xml_orc_arrow_and_converted_lines(spark, tmp_path) -> None:
 def test_parquet_files_of_other_types_are_converted_and_wrong_ones_set_aside(spark, tmp_path) -> None:
     given = simple(20)
     table = to_arrow(given, SIMPLE)
-    as_pandas = table.set_column(0, "TS", table["ts"].cast(pa.timestamp("ns"))).set_column(2, "V", table["v"].cast(pa.int32()))
+    as_pandas = table.set_column(0, "TS", table["ts"].cast(pa.timestamp("ns"))).set_column(
+        2, "V", table["v"].cast(pa.int32())
+    )
     folder = tmp_path / "p"
     folder.mkdir()
     pq.write_table(table, folder / "a.parquet")
@@ -115,13 +100,22 @@ def test_parquet_files_of_other_types_are_converted_and_wrong_ones_set_aside(spa
     read = Site(spark, stream, tmp_path).read(p=sorted(folder.iterdir()))
     assert bag(read.rows["p"]) == bag([*given * 3, *((ts, k, None) for ts, k, _ in given)])
     assert read.surveys["p"] == Survey(80, 2, 0, 0, 0, 19 * SECOND)
-    assert [(Path(letter["file"]).name, letter["offset"]) for letter in read.letters] == [("d.parquet", 0), ("g.parquet", 0)]
+    assert [(Path(letter["file"]).name, letter["offset"]) for letter in read.letters] == [
+        ("d.parquet", 0),
+        ("g.parquet", 0),
+    ]
     assert read.letters[0]["reason"] == "column v: declared BIGINT, found double"
     assert read.letters[1]["reason"].startswith("the file cannot be read")
 
 
 def test_late_rows_are_counted_and_marks_follow(spark, tmp_path) -> None:
-    stream = declared(SIMPLE, late_by=5 * SECOND, p={"format": "parquet", "path": "p"}, q={"format": "parquet", "path": "q"}, j={"format": "json", "path": "j"})
+    stream = declared(
+        SIMPLE,
+        late_by=5 * SECOND,
+        p={"format": "parquet", "path": "p"},
+        q={"format": "parquet", "path": "q"},
+        j={"format": "json", "path": "j"},
+    )
     site = Site(spark, stream, tmp_path, horizon=10 * SECOND)
     given = [*simple(20, 10), (None, "n", 1)]
     site.set_marks(p=15 * SECOND, q=25 * SECOND, j=25 * SECOND)
@@ -160,7 +154,10 @@ def test_bad_records_end_the_run_before_anything_is_written(spark, tmp_path) -> 
     with pytest.raises(DataError) as error:
         site.read(p=[parquet(tmp_path / "p.parquet", simple(3))], j=[bad])
     assert error.value.where == f"{bad}, line 2"
-    assert error.value.what == "stream 's' at 'j': column v: 'x' is no BIGINT. It is the first of 2 bad records in this batch."
+    assert (
+        error.value.what
+        == "stream 's' at 'j': column v: 'x' is no BIGINT. It is the first of 2 bad records in this batch."
+    )
     assert "on_bad: dead_letter" in str(error.value.hint)
     assert not (site.folder / "dead_letters").exists()
     with pytest.raises(DataError, match="declared BIGINT, found string") as error:
@@ -170,24 +167,47 @@ def test_bad_records_end_the_run_before_anything_is_written(spark, tmp_path) -> 
 
 def test_dead_letters_are_written_once_however_often_a_batch_is_read(spark, tmp_path) -> None:
     stream = declared(
-        SIMPLE, on_bad="dead_letter", j={"format": "json", "path": "j", "options": {"max_record_bytes": 200}}, c={"format": "csv", "path": "c"},
+        SIMPLE,
+        on_bad="dead_letter",
+        j={"format": "json", "path": "j", "options": {"max_record_bytes": 200}},
+        c={"format": "csv", "path": "c"},
         b={"format": "binary", "path": "b", "options": {"converter": "fixed_binary", "fields": "v i8"}},
-    )  # fmt: skip
+    )
     long = b'{"k": "' + b"x" * 30_000 + b'"}'
     files = {
-        "j": [written(tmp_path / "j/a.json", b'{"v": 1}\noops \xff\n' + long + b'\n{"v": 2}\n'), written(tmp_path / "j/b.json", b"[]\n")],
+        "j": [
+            written(tmp_path / "j/a.json", b'{"v": 1}\noops \xff\n' + long + b'\n{"v": 2}\n'),
+            written(tmp_path / "j/b.json", b"[]\n"),
+        ],
         "c": [written(tmp_path / "c/a.csv", b"v\n1\nx\n3\n"), written(tmp_path / "c/b.csv", b"1\n2\n")],
         "b": [written(tmp_path / "b/a.bin", bytes(19))],
     }
     site = Site(spark, stream, tmp_path)
     first = site.read(**files)
     assert {name: (one.rows, one.bad) for name, one in first.surveys.items()} == {"j": (2, 3), "c": (2, 2), "b": (2, 1)}
-    assert [(letter["origin"], Path(letter["file"]).name, letter["offset"], letter["reason"]) for letter in first.letters] == [
-        ("j", "a.json", 2, "not valid UTF-8"), ("j", "a.json", 3, "the record is longer than 200 bytes"), ("j", "b.json", 1, "not an object"),
-        ("c", "b.csv", 0, "its first line names none of the columns: '1'. Hint: if the files have no header, say `options: {header: false}`"),
-        ("c", "a.csv", 3, "column v: 'x' is no BIGINT"), ("b", "a.bin", 3, "the file ends after 3 of a record's 8 bytes"),
-    ]  # fmt: skip
-    assert [letter["record"] for letter in first.letters] == ["oops \ufffd", long.decode()[:10_240], "[]", "", "x", "AAAA"]
+    assert [
+        (letter["origin"], Path(letter["file"]).name, letter["offset"], letter["reason"]) for letter in first.letters
+    ] == [
+        ("j", "a.json", 2, "not valid UTF-8"),
+        ("j", "a.json", 3, "the record is longer than 200 bytes"),
+        ("j", "b.json", 1, "not an object"),
+        (
+            "c",
+            "b.csv",
+            0,
+            "its first line names none of the columns: '1' (without one, say `header: false`)",
+        ),
+        ("c", "a.csv", 3, "column v: 'x' is no BIGINT"),
+        ("b", "a.bin", 3, "the file ends after 3 of a record's 8 bytes"),
+    ]
+    assert [letter["record"] for letter in first.letters] == [
+        "oops \ufffd",
+        long.decode()[:10_240],
+        "[]",
+        "",
+        "x",
+        "AAAA",
+    ]
     site.batch = 0
     assert site.read(**files).letters == first.letters
     assert len(list((site.folder / "dead_letters" / "s").iterdir())) == 1
@@ -200,22 +220,39 @@ def test_long_files_are_read_in_parts(spark, tmp_path, monkeypatch) -> None:
     places = [3, 500, 501, 1999]
     for place in places:
         lines.insert(place, b"bad")
-    stream = declared(SIMPLE, on_bad="dead_letter", j={"format": "json", "path": "j"}, z={"format": "json", "path": "z"}, c={"format": "csv", "path": "c"})
+    stream = declared(
+        SIMPLE,
+        on_bad="dead_letter",
+        j={"format": "json", "path": "j"},
+        z={"format": "json", "path": "z"},
+        c={"format": "csv", "path": "c"},
+    )
     data = b"\n".join(lines)
-    files = {"j": [written(tmp_path / "a.json", data)], "z": [written(tmp_path / "a.gz", gzip.compress(data))], "c": [written(tmp_path / "a.csv", csv_lines(given, SIMPLE))]}
+    files = {
+        "j": [written(tmp_path / "a.json", data)],
+        "z": [written(tmp_path / "a.gz", gzip.compress(data))],
+        "c": [written(tmp_path / "a.csv", csv_lines(given, SIMPLE))],
+    }
     site = Site(spark, stream, tmp_path, node=Order(declared(SIMPLE, j={}, z={}, c={}).source, "ts", 3))
     read = site.read(**files)
     for name in "jzc":
         # Asked for the order of arrival, so they come as they stand in the file.
         assert read.rows[name] == given
     for name in "jz":
-        assert [letter["offset"] for letter in read.letters if letter["origin"] == name] == [place + 1 for place in places]
+        assert [letter["offset"] for letter in read.letters if letter["origin"] == name] == [
+            place + 1 for place in places
+        ]
 
 
 def test_the_order_of_arrival(spark, tmp_path) -> None:
     given = simple(300)
     random.Random(2).shuffle(given)
-    stream = declared(SIMPLE, p={"format": "parquet", "path": "p"}, j={"format": "json", "path": "j"}, r={"format": "rate", "options": {"rows": 9}})
+    stream = declared(
+        SIMPLE,
+        p={"format": "parquet", "path": "p"},
+        j={"format": "json", "path": "j"},
+        r={"format": "rate", "options": {"rows": 9}},
+    )
     site = Site(spark, stream, tmp_path, node=Order(stream.source, "ts", 3))
     names = [f"{(7 * i) % 30:02}" for i in range(30)]
     parts = [given[i * 10 : (i + 1) * 10] for i in range(30)]
@@ -233,7 +270,13 @@ def test_the_order_of_arrival(spark, tmp_path) -> None:
 
 def test_weights(spark, tmp_path) -> None:
     schema = parse_schema("v BIGINT")
-    stream = declared(schema, revisions=True, p={"format": "parquet", "path": "p"}, j={"format": "json", "path": "j"}, r={"format": "rate", "options": {"rows": 2}})
+    stream = declared(
+        schema,
+        revisions=True,
+        p={"format": "parquet", "path": "p"},
+        j={"format": "json", "path": "j"},
+        r={"format": "rate", "options": {"rows": 2}},
+    )
     pq.write_table(pa.table({"v": [1, 2], "_weight": pa.array([-1, None], pa.int32())}), tmp_path / "a.parquet")
     pq.write_table(pa.table({"v": [3]}), tmp_path / "b.parquet")
     json_file = written(tmp_path / "a.json", b'{"v": 1, "_weight": -2}\n{"v": 2}\n')
@@ -250,11 +293,12 @@ def test_there_is_one_zero(spark, tmp_path) -> None:
     stream = declared(schema, p={"format": "parquet", "path": "p"})
     read = Site(spark, stream, tmp_path).read(p=[parquet(tmp_path / "a.parquet", given, schema)])
     frame = read.found.arrived["s"]["p"].rows
+    assert frame is not None
     texts = frame.selectExpr("CAST(struct(d, f, a, n) AS STRING) AS t", "d IS NULL AS e").orderBy("e").collect()
     assert [row.t for row in texts] == ["{0.0, 0.0, [0.0, null], {0.0, [0.0]}}", "{null, null, null, null}"]
 
 
-PLUG_IN = '''
+PLUG_IN = """
 import os, signal
 import pyarrow as pa, pyarrow.compute as pc
 from tradewind.spark.sources.converters.protocol import Converted, good
@@ -271,7 +315,7 @@ class Shout:
         if self.options.get("fails"):
             raise RuntimeError("no")
         return Converted(pa.table({"k": pc.utf8_upper(records)}), good(len(records)))
-'''
+"""
 
 
 @pytest.fixture
@@ -291,7 +335,11 @@ def plug_in(spark, tmp_path_factory):
 @pytest.mark.usefixtures("plug_in")
 def test_a_converter_of_ones_own(spark, tmp_path) -> None:
     def site(**options) -> Site:
-        stream = declared(SIMPLE, on_bad="dead_letter", t={"format": "text", "path": "t", "options": {"converter": "shout", **options}})
+        stream = declared(
+            SIMPLE,
+            on_bad="dead_letter",
+            t={"format": "text", "path": "t", "options": {"converter": "shout", **options}},
+        )
         return Site(spark, stream, tmp_path)
 
     file = written(tmp_path / "a.txt", b"hello\nworld\n")
@@ -302,136 +350,3 @@ def test_a_converter_of_ones_own(spark, tmp_path) -> None:
     marker = tmp_path / "died"
     assert site(dies_once=str(marker)).read(t=[file]).rows["t"] == [(None, "HELLO", None), (None, "WORLD", None)]
     assert marker.exists()
-
-
-class Watch:
-    """A streaming query over readers that notes which files each batch holds, and fails when told to."""
-
-    def __init__(self, spark, readers, folder: Path) -> None:
-        self.spark, self.readers, self.folder = spark, readers, folder
-        self.batches: dict[int, list[list[Path]]] = {}
-        self.fails_at: int | None = None
-
-    def run(self, *, wait: bool = False, interval: str | None = None):
-        frame = None
-        for one in self.readers:
-            tracked = one.tracked(self.spark, wait=wait)
-            frame = tracked if frame is None else frame.unionByName(tracked)
-        started = threading.Event()
-
-        def batch(_, number: int) -> None:
-            started.wait()
-            self.batches[number] = given_in(query, len(self.readers))
-            if number == self.fails_at:
-                raise RuntimeError("told to")
-
-        writer = frame.writeStream.foreachBatch(batch).option("checkpointLocation", str(self.folder / "offsets"))
-        timed = writer.trigger(processingTime=interval) if interval else writer.trigger(availableNow=True)
-        query = timed.start()
-        started.set()
-        return query
-
-    @property
-    def files(self) -> list[list[list[str]]]:
-        return [[[file.name for file in one] for one in self.batches[number]] for number in sorted(self.batches)]
-
-
-def test_a_query_finds_new_files_whatever_they_are_called(spark, tmp_path) -> None:
-    names = ["a b", "50%", "c[1]{2}", "é😀", "x#y?z", "t:1"]
-    stream = declared(
-        SIMPLE, j={"format": "json", "path": "j [x]", "options": {"max_files_per_batch": 4}}, g={"format": "csv", "path": "g/*/day-?.csv"},
-        f={"format": "json", "path": "one.json"},
-    )  # fmt: skip
-    for moment, name in enumerate(names):
-        file = written(tmp_path / "j [x]" / name, b"{}")
-        os.utime(file, (10**9 - moment, 10**9 - moment))
-    written(tmp_path / "j [x]" / ".hidden", b"{}")
-    written(tmp_path / "g/a/day-1.csv", b"v\n1\n")
-    written(tmp_path / "one.json", b"{}")
-    watch = Watch(spark, [reader(stream, "s", origin, tmp_path, tmp_path / "state") for origin in stream.origins], tmp_path)
-    watch.run().awaitTermination()
-    ordered = list(reversed(names))
-    assert watch.files == [[ordered[:4], ["day-1.csv"], ["one.json"]], [ordered[4:], [], []]]
-    assert all(file.exists() for batch in watch.batches.values() for files in batch for file in files)
-    written(tmp_path / "g/b/day-2.csv", b"v\n1\n")
-    written(tmp_path / "g/b/other.csv", b"v\n1\n")
-    watch.fails_at = 2
-    with pytest.raises(Exception, match="told to"):
-        watch.run().awaitTermination()
-    watch.fails_at = None
-    written(tmp_path / "g/b/day-3.csv", b"v\n1\n")
-    watch.run().awaitTermination()
-    assert watch.files[2:] == [[[], ["day-2.csv"], []], [[], ["day-3.csv"], []]]
-
-
-def test_a_missing_folder(spark, tmp_path) -> None:
-    stream = declared(SIMPLE, j={"format": "json", "path": "not/there"})
-    made = reader(stream, "s", "j", tmp_path, tmp_path / "state")
-    with pytest.raises(InputError, match=r"there is no .*not/there"):
-        made.tracked(spark)
-    made.tracked(spark, wait=True)
-    assert (tmp_path / "not/there").is_dir()
-
-
-def test_pushed_rows_are_read_once_and_their_files_removed(spark, tmp_path) -> None:
-    stream = declared(SIMPLE, p={"format": "push"})
-    site = Site(spark, stream, tmp_path)
-    inbox = Inbox(site.folder / "inbox" / "s" / "p", SIMPLE)
-    watch = Watch(spark, site.readers, tmp_path)
-    seen = []
-    for turn in range(4):
-        inbox.enqueue(simple(3, 10 * turn))
-        inbox.enqueue(to_arrow(simple(2, 10 * turn + 5), SIMPLE))
-        watch.run().awaitTermination()
-        seen += site.read(p=watch.batches[turn][0]).rows["p"]
-    assert bag(seen) == bag([row for turn in range(4) for row in (*simple(3, 10 * turn), *simple(2, 10 * turn + 5))])
-    assert len(list((site.folder / "inbox" / "s" / "p").glob("rows-*"))) <= 4
-
-
-def test_generated_rows(spark, tmp_path) -> None:
-    options = {"rows": 250, "rows_per_batch": 100, "rows_per_second": 10, "seed": 7, "start": "1970-01-01"}
-    stream = declared(ALL, distinct={"s": 5, "d": 4, "i": 3}, g={"format": "rate", "options": options}, h={"format": "rate", "options": options})
-    site = Site(spark, stream, tmp_path)
-    watch = Watch(spark, site.readers, tmp_path)
-    watch.run().awaitTermination()
-    assert [len(files) for batch in watch.batches.values() for files in batch] == [1] * 6
-    reads = [site.read(g=g, h=h) for g, h in watch.batches.values()]
-    assert [read.surveys["g"] for read in reads] == [
-        Survey(100, 0, 0, 0, 0, 9_900_000), Survey(100, 0, 0, 0, 10_000_000, 19_900_000), Survey(50, 0, 0, 0, 20_000_000, 24_900_000),
-    ]  # fmt: skip
-    made = [row for read in reads for row in read.rows["g"]]
-    assert sorted(row[0] for row in made) == [i * SECOND // 10 for i in range(250)]
-    assert {row[ALL.index("s")] for row in made} == {f"s-{i}" for i in range(5)}
-    assert {row[ALL.index("d")] for row in made} == {0.0, 0.25, 0.5, 0.75}
-    assert {row[ALL.index("i")] for row in made} == {0, 1, 2}
-    assert all(None not in row for row in made)
-    assert bag(made) != bag(row for read in reads for row in read.rows["h"])
-    again = Site(spark, stream, tmp_path).read(g=[file for batch in watch.batches.values() for file in batch[0]])
-    assert bag(again.rows["g"]) == bag(made)
-    # All of it has been said once; nothing is due any more.
-    watch.run().awaitTermination()
-    assert len(watch.batches) == 3
-
-
-def test_rows_come_for_ever_at_their_rate(spark, tmp_path) -> None:
-    stream = declared(SIMPLE, g={"format": "rate", "options": {"rows_per_second": 500}})
-    site = Site(spark, stream, tmp_path)
-    with pytest.raises(InputError, match="never ends"):
-        site.readers[0].tracked(spark)
-    watch = Watch(spark, site.readers, tmp_path)
-    query = watch.run(wait=True, interval="200 milliseconds")
-    deadline = threading.Event()
-    while len(watch.batches) < 3:
-        assert query.exception() is None
-        deadline.wait(0.1)
-    site.readers[0].close()
-    query.stop()
-    files = [file for number in sorted(watch.batches) for file in watch.batches[number][0]]
-    read = site.read(g=files)
-    assert read.surveys["g"].rows == int(files[-1].name.split("-")[2])
-    assert [v for _, _, v in read.rows["g"]] != sorted(v for _, _, v in read.rows["g"])
-    issued = len(list((site.folder / "tickets").rglob("rows-*")))
-    deadline.wait(0.5)
-    assert len(list((site.folder / "tickets").rglob("rows-*"))) == issued
-
-

@@ -60,7 +60,8 @@ def run(  # noqa: PLR0917, the command line's options come as parameters
         state=state_of(file, state), until_done=until_done, fresh=fresh, on_batch=progress.batch, show=progress.rows
     )
     begin = time.perf_counter()
-    with _interruptible() as interrupted, live:
+    # Spark takes the signals for itself when it starts, so they are taken after it.
+    with live, _interruptible() as interrupted:
         progress.say(f"running {file} at {live.site}; state in {live.state}")
         ended = _watch(live, limit, interrupted)
         totals = live.totals

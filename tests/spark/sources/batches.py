@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.spark.sources.writing import plain
+import pyarrow.parquet as pq
+
+from tests.spark.sources.writing import SIMPLE, plain
 from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Source
@@ -17,10 +20,34 @@ from tradewind.spark.columns import ARRIVAL, WEIGHT
 from tradewind.spark.engine import Engine
 from tradewind.spark.sources.reading import OriginReader, reader
 from tradewind.spark.sources.survey import Arrivals, Survey, arrivals
-from tradewind.spark.types import from_arrow
+from tradewind.spark.types import from_arrow, to_arrow
+
+SECOND = 1_000_000
 
 
-def declared(schema: Schema, *, on_bad: str = "fail", revisions: bool = False, late_by: int = 0, distinct=None, **origins) -> DeclaredStream:
+def parquet(path: Path, given, schema=SIMPLE, **options) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(to_arrow(given, schema), path, **options)
+    return path
+
+
+def written(path: Path, data: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def bag(given) -> Counter:
+    return Counter(plain(row) for row in given)
+
+
+def simple(count: int, start: int = 0) -> list:
+    return [((start + i) * SECOND, f"k{i % 3}", i) for i in range(count)]
+
+
+def declared(
+    schema: Schema, *, on_bad: str = "fail", revisions: bool = False, late_by: int = 0, distinct=None, **origins
+) -> DeclaredStream:
     """A stream with origins, each given as the keys of its declaration."""
     known = {name: Origin(**keys) for name, keys in origins.items()}
     return DeclaredStream(Source("s", schema, late_by, tuple(known), revisions), known, distinct or {}, "free", on_bad)
@@ -38,9 +65,13 @@ class Read(NamedTuple):
 class Site:
     """The readers of one stream, an engine that knows their marks, and batches that are counted."""
 
-    def __init__(self, spark, stream: DeclaredStream, folder: Path, *, horizon=None, node: Operator | None = None) -> None:
+    def __init__(
+        self, spark, stream: DeclaredStream, folder: Path, *, horizon=None, node: Operator | None = None
+    ) -> None:
         self.spark, self.folder = spark, folder / "state"
-        self.readers: list[OriginReader] = [reader(stream, "s", origin, folder, self.folder) for origin in stream.origins]
+        self.readers: list[OriginReader] = [
+            reader(stream, "s", origin, folder, self.folder) for origin in stream.origins
+        ]
         graph = Graph((("out", node or stream.source),))
         self.engine = Engine.at(spark, graph, self.folder / "memory", {"s": tuple(stream.origins)}, horizon=horizon)
         self.schema = stream.source.schema
@@ -69,4 +100,8 @@ class Site:
             frame = frame.orderBy(ARRIVAL)
         table = frame.select(*columns, *([WEIGHT] if WEIGHT in frame.columns else [])).toArrow()
         rows = [plain(row) for row in from_arrow(table.select(list(self.schema.names)), self.schema)]
-        return [(*row, weight) for row, weight in zip(rows, table[WEIGHT].to_pylist(), strict=True)] if WEIGHT in table.column_names else rows
+        return (
+            [(*row, weight) for row, weight in zip(rows, table[WEIGHT].to_pylist(), strict=True)]
+            if WEIGHT in table.column_names
+            else rows
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import random
+from itertools import pairwise
 
 import pyarrow as pa
 import pyarrow.orc as po
@@ -13,7 +14,6 @@ import pytest
 from tests.spark.sources.parsed import of_part, parsed
 from tests.spark.sources.writing import ALL, SIMPLE, csv_lines, json_lines, plain, rows
 from tradewind.algebra.schema import parse_schema
-from tradewind.errors import DataError
 from tradewind.spark.sources.csv_records import header_of
 from tradewind.spark.sources.footers import footer_of
 from tradewind.spark.sources.json_lines import _at_once
@@ -40,14 +40,36 @@ WRONG = {
     "s": ["{}", "[1]", '"\\ud83d"'],
 }
 RIGHT = [
-    ("t", "-128", -128), ("t", '"7"', 7), ("t", " 7 ", 7), ("i", "2147483647", 2**31 - 1), ("l", "-9223372036854775808", -(2**63)),
-    ("d", "1e400", float("inf")), ("d", '"NaN"', "NaN"), ("d", "NaN", "NaN"), ("d", "-0.0", 0.0), ("d", "5", 5.0),
-    ("d", "4.9e-324", 5e-324), ("m", "9999.99", "9999.99"), ("m", '"1.10"', "1.1"), ("m", "1.005", "1.01"), ("m", "1e-30000000", "0"),
-    ("ts", '"1970-01-01T00:00:01Z"', 10**6), ("ts", '"1970-01-01T01:00:00+01:00"', 0), ("ts", '"1970-01-01"', 0),
-    ("ts", '"1970-01-01 00:00:00.000001"', 1), ("ts", '"1970-01-01T00:00:00.1234567-00:30"', 1800_123_456),
-    ("dt", '"1970-01-02"', 1), ("b", "true", True), ("x", '"AQID"', b"\1\2\3"), ("x", '""', b""),
-    ("s", "5", "5"), ("s", "1.10", "1.10"), ("s", '"\\u00e9\\ud83d\\ude00"', "é😀"), ("s", '""', ""), ("i", "null", None),
-]  # fmt: skip
+    ("t", "-128", -128),
+    ("t", '"7"', 7),
+    ("t", " 7 ", 7),
+    ("i", "2147483647", 2**31 - 1),
+    ("l", "-9223372036854775808", -(2**63)),
+    ("d", "1e400", float("inf")),
+    ("d", '"NaN"', "NaN"),
+    ("d", "NaN", "NaN"),
+    ("d", "-0.0", 0.0),
+    ("d", "5", 5.0),
+    ("d", "4.9e-324", 5e-324),
+    ("m", "9999.99", "9999.99"),
+    ("m", '"1.10"', "1.1"),
+    ("m", "1.005", "1.01"),
+    ("m", "1e-30000000", "0"),
+    ("ts", '"1970-01-01T00:00:01Z"', 10**6),
+    ("ts", '"1970-01-01T01:00:00+01:00"', 0),
+    ("ts", '"1970-01-01"', 0),
+    ("ts", '"1970-01-01 00:00:00.000001"', 1),
+    ("ts", '"1970-01-01T00:00:00.1234567-00:30"', 1800_123_456),
+    ("dt", '"1970-01-02"', 1),
+    ("b", "true", True),
+    ("x", '"AQID"', b"\1\2\3"),
+    ("x", '""', b""),
+    ("s", "5", "5"),
+    ("s", "1.10", "1.10"),
+    ("s", '"\\u00e9\\ud83d\\ude00"', "é😀"),
+    ("s", '""', ""),
+    ("i", "null", None),
+]
 
 
 @pytest.mark.parametrize("careful", [False, True])
@@ -76,13 +98,26 @@ def test_a_json_value_that_converts_is_good(tmp_path, column, given, value, care
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b"oops", "broken JSON"), (b'{"i": 1', "broken JSON"), (b'{"i": 1}{"i": 2}', "broken JSON: Extra data"), (b'{"i": 1}}', "broken"),
-        (b'{"i": 1} null', "broken"), (b'{"i": 1},{"i": 2}', "broken"), (b"{'i': 1}", "broken"), (b'{"i": 01}', "broken"),
-        (b'{"s": "\t"}', "broken"), (b'{"i": 1,}', "broken"), (b"null", "not an object"), (b"[1]", "not an object"),
-        (b'[{"i": 1}]', "not an object"), (b"5", "not an object"), (b'{"s": "\xff"}', "not valid UTF-8"),
-        (b'{"i": 1, "i": 2}', "field i stands there twice"), (b"{" * 100_000, "broken"), (b"[" * 100_000 + b"]" * 100_000, "nested"),
+        (b"oops", "broken JSON"),
+        (b'{"i": 1', "broken JSON"),
+        (b'{"i": 1}{"i": 2}', "broken JSON: Extra data"),
+        (b'{"i": 1}}', "broken"),
+        (b'{"i": 1} null', "broken"),
+        (b'{"i": 1},{"i": 2}', "broken"),
+        (b"{'i': 1}", "broken"),
+        (b'{"i": 01}', "broken"),
+        (b'{"s": "\t"}', "broken"),
+        (b'{"i": 1,}', "broken"),
+        (b"null", "not an object"),
+        (b"[1]", "not an object"),
+        (b'[{"i": 1}]', "not an object"),
+        (b"5", "not an object"),
+        (b'{"s": "\xff"}', "not valid UTF-8"),
+        (b'{"i": 1, "i": 2}', "field i stands there twice"),
+        (b"{" * 100_000, "broken"),
+        (b"[" * 100_000 + b"]" * 100_000, "nested"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("before", [b"", b'{"i": 0}\n'])
 def test_broken_json(tmp_path, line, reason, before) -> None:
     found = parsed(tmp_path / "a.json", "json", NUMBERS, before + line + b'\n{"i": 3}\n')
@@ -142,10 +177,17 @@ def test_bad_csv(tmp_path) -> None:
     found = parsed(tmp_path / "a.csv", "csv", schema, data)
     assert found.rows == [(1, "a", 1.0), (10, 'q,"r"', float("inf")), (None, None, None), (12, "", 12.0)]
     assert found.reasons == [
-        (2, "2 fields, 3 columns"), (3, "4 fields, 3 columns"), (4, "column i: 'x' is no INT"), (5, "column s: not valid UTF-8"),
-        (6, "a quote is not closed"), (7, "a line break or a quote where none can be"), (8, "a quote is not closed"),
-        (9, "column i: '2147483648' is no INT"), (10, "column d: 'abc' is no DOUBLE"), (14, "column i: '0x1F' is no INT"),
-    ]  # fmt: skip
+        (2, "2 fields, 3 columns"),
+        (3, "4 fields, 3 columns"),
+        (4, "column i: 'x' is no INT"),
+        (5, "column s: not valid UTF-8"),
+        (6, "a quote is not closed"),
+        (7, "a line break or a quote where none can be"),
+        (8, "a quote is not closed"),
+        (9, "column i: '2147483648' is no INT"),
+        (10, "column d: 'abc' is no DOUBLE"),
+        (14, "column i: '0x1F' is no INT"),
+    ]
     assert [letter.record for letter in sorted(found.letters)][:2] == [b"2,b", b"3,c,3,4"]
 
 
@@ -156,7 +198,7 @@ def test_a_header_names_columns_in_any_order(tmp_path) -> None:
     reading = Reading(schema, checked("csv", {}))
     for first, what in ((b"1,2,3\n", "names none of the columns"), (b"i,I,s\n", "names a column twice")):
         (tmp_path / "b.csv").write_bytes(first)
-        with pytest.raises(DataError, match=what):
+        with pytest.raises(FaultError, match=what):
             header_of(str(tmp_path / "b.csv"), reading)
 
 
@@ -173,23 +215,29 @@ def test_csv_options(tmp_path) -> None:
 
 def test_bad_xml(tmp_path) -> None:
     schema = parse_schema("i INT, s STRING, n STRUCT<a: INT>")
-    data = b'<r><row i="1"/><row><i>x</i></row><row><i>1</i><i>2</i></row><row><s><b/></s></row><row><n><a>z</a></n></row><row><i> 6 </i><s/></row></r>'
+    inner = (b"<i>x</i>", b"<i>1</i><i>2</i>", b"<s><b/></s>", b"<n><a>z</a></n>", b"<i> 6 </i><s/>")
+    data = b'<r><row i="1"/>' + b"".join(b"<row>%s</row>" % one for one in inner) + b"</r>"
     found = parsed(tmp_path / "a.xml", "xml", schema, data)
     assert found.rows == [(1, None, None), (6, "", None)]
     assert found.reasons == [
-        (1, "column i: 'x' is no INT"), (2, "column i: 2 elements, and it is no ARRAY"), (3, "column s: elements where a STRING is declared"),
-        (4, "column n: '{\"a\": \"z\"}' is no STRUCT<a: INT>"),
-    ]  # fmt: skip
+        (1, "column i: 'x' is no INT"),
+        (2, "column i: 2 elements, and it is no ARRAY"),
+        (3, "column s: elements where a STRING is declared"),
+        (4, 'column n: \'{"a": "z"}\' is no STRUCT<a: INT>'),
+    ]
 
 
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"<r><row i='1'/><row></r>", "broken XML: mismatched tag"), (b"<r><row i='1'/>", "broken XML: no element found"),
-        (b"<r><row i='1'/>&nbsp;</r>", "broken XML: undefined entity"), (b"<r><row i='1'/><row><s>\xff</s></row></r>", "broken XML"),
-        (b"<r><row i='1'/></r><r/>", "broken XML: junk after document element"), (b"<r><row i='1'/><row>" + b"x" * 200_000, "the record is longer than 100"),
+        (b"<r><row i='1'/><row></r>", "broken XML: mismatched tag"),
+        (b"<r><row i='1'/>", "broken XML: no element found"),
+        (b"<r><row i='1'/>&nbsp;</r>", "broken XML: undefined entity"),
+        (b"<r><row i='1'/><row><s>\xff</s></row></r>", "broken XML"),
+        (b"<r><row i='1'/></r><r/>", "broken XML: junk after document element"),
+        (b"<r><row i='1'/><row>" + b"x" * 200_000, "the record is longer than 100"),
     ],
-)  # fmt: skip
+)
 def test_a_document_is_read_as_far_as_it_goes(tmp_path, data, reason) -> None:
     found = parsed(tmp_path / "a.xml", "xml", parse_schema("i INT, s STRING"), data, max_record_bytes=100)
     assert found.rows == [(1, None)]
@@ -231,7 +279,7 @@ def test_parts_of_a_file_make_the_whole(tmp_path) -> None:
     chance = random.Random(1)
     for _ in range(20):
         cuts = sorted({0, len(data), *(chance.randrange(len(data)) for _ in range(chance.randrange(1, 9)))})
-        parts = [of_part(Part(str(path), a, b), "json", reading) for a, b in zip(cuts, cuts[1:], strict=False)]
+        parts = [of_part(Part(str(path), a, b), "json", reading) for a, b in pairwise(cuts)]
         assert [row for part in parts for row in part.rows] == [plain(row) for row in given]
         assert sum(len(part.letters) for part in parts) == 7
 
@@ -261,12 +309,24 @@ def test_files_that_are_none_of_their_format(tmp_path, format_) -> None:
 @pytest.mark.parametrize(
     ("found", "declared"),
     [
-        (pa.int32(), "TINYINT"), (pa.int64(), "INT"), (pa.int64(), "DOUBLE"), (pa.uint64(), "BIGINT"), (pa.float64(), "FLOAT"),
-        (pa.string(), "INT"), (pa.int64(), "STRING"), (pa.int64(), "TIMESTAMP"), (pa.date32(), "TIMESTAMP"), (pa.decimal128(10, 2), "DECIMAL(10,3)"),
-        (pa.binary(), "STRING"), (pa.list_(pa.field("element", pa.string())), "ARRAY<INT>"), (pa.struct([("x", pa.string())]), "STRUCT<x: INT>"), (pa.int64(), "STRUCT<x: INT>"),
-        (pa.time64("us"), "BIGINT"), (pa.bool_(), "INT"),
+        (pa.int32(), "TINYINT"),
+        (pa.int64(), "INT"),
+        (pa.int64(), "DOUBLE"),
+        (pa.uint64(), "BIGINT"),
+        (pa.float64(), "FLOAT"),
+        (pa.string(), "INT"),
+        (pa.int64(), "STRING"),
+        (pa.int64(), "TIMESTAMP"),
+        (pa.date32(), "TIMESTAMP"),
+        (pa.decimal128(10, 2), "DECIMAL(10,3)"),
+        (pa.binary(), "STRING"),
+        (pa.list_(pa.field("element", pa.string())), "ARRAY<INT>"),
+        (pa.struct([("x", pa.string())]), "STRUCT<x: INT>"),
+        (pa.int64(), "STRUCT<x: INT>"),
+        (pa.time64("us"), "BIGINT"),
+        (pa.bool_(), "INT"),
     ],
-)  # fmt: skip
+)
 def test_a_file_whose_type_could_lose_something_is_bad_as_a_whole(tmp_path, found, declared) -> None:
     schema = parse_schema(f"ts TIMESTAMP, v {declared}", "ts")
     table = pa.table({"V": pa.nulls(3, found), "ts": pa.nulls(3, pa.timestamp("us"))})
@@ -344,3 +404,10 @@ def test_csv_of_many_rows_has_the_right_line_numbers(tmp_path) -> None:
     assert [letter.number for letter in found.letters] == [5, 77, 1500]
     assert len(found.rows) == 2000
 
+
+def test_a_header_that_cannot_be_read_is_told(tmp_path) -> None:
+    reading = Reading(SIMPLE, checked("csv", {}))
+    for name, data in (("a.gz", b"no gzip"), ("a.csv", b'"' + b"x" * 200_000)):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(FaultError, match="the file cannot be read"):
+            header_of(str(tmp_path / name), reading)

@@ -26,7 +26,9 @@ def declared(**keys) -> DeclaredStream:
 @pytest.mark.parametrize(
     ("keys", "what"),
     [
-        ({}, "can be planned but not run"), ({"format": "delta"}, "unknown format 'delta'"), ({"format": "json"}, "it has no path"),
+        ({}, "can be planned but not run"),
+        ({"format": "delta"}, "unknown format 'delta'"),
+        ({"format": "json"}, "it has no path"),
         ({"format": "json", "path": "hdfs://x"}, "is not on this machine"),
         ({"format": "json", "path": "x", "options": {"header": True}}, "unknown option of json 'header'"),
         ({"format": "csv", "path": "x", "options": {"heder": True}}, "did you mean 'header'"),
@@ -35,19 +37,27 @@ def declared(**keys) -> DeclaredStream:
         ({"format": "csv", "path": "x", "options": {"quote": ","}}, "three different characters"),
         ({"format": "json", "path": "x", "options": {"epoch": "hours"}}, "there is: seconds, milliseconds"),
         ({"format": "json", "path": "x", "options": {"max_files_per_batch": 0}}, "no whole number of 1 or more"),
-        ({"format": "json", "path": "x", "options": {"max_files_per_batch": 1, "max_bytes_per_batch": 1}}, "only one of"),
+        (
+            {"format": "json", "path": "x", "options": {"max_files_per_batch": 1, "max_bytes_per_batch": 1}},
+            "only one of",
+        ),
         ({"format": "xml", "path": "x", "options": {"rowTag": "a b"}}, "is no element's name"),
         ({"format": "text", "path": "x"}, "a text source needs a converter"),
-        ({"format": "text", "path": "x", "options": {"converter": "fixed_binary", "fields": "v i8"}}, "needs `format: binary`"),
+        (
+            {"format": "text", "path": "x", "options": {"converter": "fixed_binary", "fields": "v i8"}},
+            "needs `format: binary`",
+        ),
         ({"format": "binary", "path": "x", "options": {"converter": "key_value"}}, "needs `format: text`"),
-        ({"format": "rate", "options": {"rows_per_second": 0}}, "is no rate"), ({"format": "rate", "options": {"start": "x"}}, "is not a time"),
-        ({"format": "rate", "options": {"rows": 1.5}}, "no whole number"), ({"format": "push", "path": "x"}, "have no path"),
+        ({"format": "rate", "options": {"rows_per_second": 0}}, "is no rate"),
+        ({"format": "rate", "options": {"start": "x"}}, "is not a time"),
+        ({"format": "rate", "options": {"rows": 1.5}}, "no whole number"),
+        ({"format": "push", "path": "x"}, "have no path"),
     ],
-)  # fmt: skip
+)
 def test_wrong_declarations(tmp_path, keys, what) -> None:
     with pytest.raises(InputError, match=what) as error:
         reader(declared(**keys), "s", "o", tmp_path, tmp_path)
-    assert error.value.where.startswith("streams.s.at.o")
+    assert str(error.value.where).startswith("streams.s.at.o")
 
 
 def test_the_documentation_names_every_option() -> None:

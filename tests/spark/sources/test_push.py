@@ -27,7 +27,13 @@ def files(folder):
 def test_rows_and_tables(tmp_path) -> None:
     inbox = Inbox(tmp_path / "s" / "o", SCHEMA)
     assert inbox.enqueue([(5, "x", Decimal("1.50")), (None, None, None)]) == 2
-    other = {"M": [Decimal("2.5")], "m": [Decimal("2.5")], "ts": pa.array([6], pa.timestamp("ms")), "k": ["y"], "z": [1]}
+    other = {
+        "M": [Decimal("2.5")],
+        "m": [Decimal("2.5")],
+        "ts": pa.array([6], pa.timestamp("ms")),
+        "k": ["y"],
+        "z": [1],
+    }
     assert inbox.enqueue(pa.table({name: column for name, column in other.items() if name != "M"})) == 1
     assert inbox.enqueue([]) == inbox.enqueue(to_arrow([], SCHEMA)) == 0
     first, second = files(tmp_path / "s" / "o")
@@ -79,11 +85,13 @@ def test_weights(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("given", "what"),
     [
-        (pa.table({"ts": [1]}), "the table has no column 'k'"), ([(5,)], "has 1 values"), ([("x", "y", None)], "is not of type TIMESTAMP"),
+        (pa.table({"ts": [1]}), "the table has no column 'k'"),
+        ([(5,)], "has 1 values"),
+        ([("x", "y", None)], "is not of type TIMESTAMP"),
         (pa.table({"ts": ["x"], "k": ["y"], "m": [None]}), "column ts: declared TIMESTAMP, found string"),
         (pa.table({"ts": pa.array([2**62], pa.timestamp("us")), "k": ["y"], "m": [None]}), "beyond the years"),
     ],
-)  # fmt: skip
+)
 def test_rows_that_do_not_fit_are_refused(tmp_path, given, what) -> None:
     inbox = Inbox(tmp_path, SCHEMA)
     with pytest.raises(DataError, match=what):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import random
 from decimal import Decimal
 from typing import Any
@@ -138,6 +139,6 @@ def plain(value: Any) -> Any:
     """A value that can be compared: NaN equals itself, decimals of one number are equal."""
     if isinstance(value, tuple):
         return tuple(map(plain, value))
-    if isinstance(value, float) and value != value:
+    if isinstance(value, float) and math.isnan(value):
         return "NaN"
     return value.normalize() if isinstance(value, Decimal) else value

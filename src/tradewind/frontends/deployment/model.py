@@ -39,7 +39,10 @@ from tradewind.frontends.flow.fields import (
 from tradewind.frontends.flow.superboxes import SuperboxKeys
 
 OBJECTIVES = ("dollars", "bytes", "latency", "load")
-_FORMATS = ("parquet", "orc", "json", "csv", "text", "avro", "arrow", "delta", "kafka", "rate", "memory", "console")
+_FORMATS = (
+    "parquet", "orc", "json", "csv", "xml", "text", "binary", "avro", "arrow", "delta", "kafka", "rate", "push", "memory",
+    "console",
+)  # fmt: skip
 
 
 def _format(text: str) -> str:

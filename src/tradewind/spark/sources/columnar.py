@@ -18,7 +18,7 @@ from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import INTEGER_BITS, DataType, is_fraction, is_integer
 from tradewind.spark.sources.nested import FaultError, normalised
 from tradewind.spark.sources.parsing import Found, Reading
-from tradewind.spark.sources.records import UNREADABLE, Letter, Part
+from tradewind.spark.sources.records import UNREADABLE, Letter, Part, unreadable
 from tradewind.spark.sources.texts import in_range
 from tradewind.spark.types import arrow_schema, arrow_type
 
@@ -52,11 +52,6 @@ def _parsed(part: Part, reading: Reading, tables: Callable[[str], Tables]) -> It
         yield _letter(read, str(error), reading)
     except (*UNREADABLE, pa.ArrowNotImplementedError) as error:
         yield _letter(read, unreadable(error), reading)
-
-
-def unreadable(error: Exception) -> str:
-    """Why a file cannot be opened or read on."""
-    return f"the file cannot be read: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
 
 
 def _letter(number: int, reason: str, reading: Reading) -> Found:

@@ -15,7 +15,7 @@ from tradewind.spark.sources.converters.registry import converter
 from tradewind.spark.sources.nested import normalised
 from tradewind.spark.sources.options import OPTIONS
 from tradewind.spark.sources.parsing import Found, Reading, Rows, letters_of
-from tradewind.spark.sources.records import BLOCK, SHOWN, UNREADABLE, Letter, Part, blocks, pieces
+from tradewind.spark.sources.records import BLOCK, SHOWN, UNREADABLE, Letter, Part, blocks, pieces, unreadable
 from tradewind.spark.sources.texts import in_range
 from tradewind.spark.types import arrow_type
 
@@ -49,7 +49,7 @@ def parse_binary(part: Part, reading: Reading) -> Iterator[Found]:
             yield _converted(records, range(number, number + many), made, reading)
             number += many
     except UNREADABLE as error:
-        reason = f"the file cannot be read on: {error}"
+        reason = unreadable(error)
     if waiting and reason is None:
         reason = f"the file ends after {len(waiting)} of a record's {size} bytes"
     if reason is not None:

@@ -16,9 +16,9 @@ import pyarrow.csv as pv
 
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import BINARY, STRING, DataType
-from tradewind.errors import DataError
+from tradewind.spark.sources.nested import FaultError
 from tradewind.spark.sources.parsing import Found, Reading, Rows, letters_of
-from tradewind.spark.sources.records import SHOWN, Block, Letter, Part, blocks, pieces
+from tradewind.spark.sources.records import SHOWN, UNREADABLE, Block, Letter, Part, blocks, pieces, unreadable
 
 _SKIPPED = "\0{}"
 """The name of a column that is in a file and not declared."""
@@ -26,18 +26,19 @@ _SKIPPED = "\0{}"
 
 def header_of(file: str, reading: Reading) -> tuple[str, ...]:
     """The columns of a file that names them in its first line, in its order, those not declared under other names."""
-    longest = reading.options["max_record_bytes"]
     line = b""
-    for piece in pieces(Part(file), 1 << 16):
-        line += piece
-        if b"\n" in line or len(line) > longest:
-            break
-    if not line.strip():
-        return ()
-    text = line.split(b"\n")[0].removesuffix(b"\r").decode("utf-8-sig", "replace")
-    delimiter, quote = reading.options["delimiter"], reading.options["quote"]
-    given = next(csv.reader([text], delimiter=delimiter, quotechar=quote), [])
-    return _declared(given, reading.schema)
+    try:
+        for piece in pieces(Part(file), 1 << 16):
+            line += piece
+            if b"\n" in line or len(line) > reading.options["max_record_bytes"]:
+                break
+        if not line.strip():
+            return ()
+        text = line.split(b"\n")[0].removesuffix(b"\r").decode("utf-8-sig", "replace")
+        delimiter, quote = reading.options["delimiter"], reading.options["quote"]
+        return _declared(next(csv.reader([text], delimiter=delimiter, quotechar=quote), []), reading.schema)
+    except (*UNREADABLE, csv.Error) as error:
+        raise FaultError(unreadable(error)) from None
 
 
 def _declared(given: Sequence[str], schema: Schema) -> tuple[str, ...]:
@@ -46,12 +47,9 @@ def _declared(given: Sequence[str], schema: Schema) -> tuple[str, ...]:
     names = [name for name in found if name is not None]
     if not names:
         shown = ", ".join(given)[:100]
-        raise DataError(
-            f"its first line names none of the columns: {shown!r}.",
-            hint="if the files have no header, say `options: {header: false}`.",
-        )
+        raise FaultError(f"its first line names none of the columns: {shown!r} (without one, say `header: false`)")
     if len(set(names)) < len(names):
-        raise DataError(f"its first line names a column twice: {', '.join(given)[:100]!r}.")
+        raise FaultError(f"its first line names a column twice: {', '.join(given)[:100]!r}")
     return tuple(name if name is not None else _SKIPPED.format(place) for place, name in enumerate(found))
 
 

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import INTEGER_BITS, DataType, is_integer
-from tradewind.spark.sources.columnar import by_name, converts, mismatch, unreadable
+from tradewind.spark.sources.columnar import by_name, converts, mismatch
 from tradewind.spark.sources.nested import FaultError
-from tradewind.spark.sources.records import UNREADABLE
+from tradewind.spark.sources.records import UNREADABLE, unreadable
 
 _UNITS = {"ms": 1_000, "us": 1}
 

@@ -16,6 +16,7 @@ from typing import NamedTuple, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -36,7 +37,7 @@ PARSERS: dict[str, Parser] = {
 SPLIT = 64 << 20
 """Files of lines longer than this are read by several tasks."""
 
-_CRASHED = "crashed"
+_CRASHED = "Python worker exited unexpectedly"
 _LETTERS = pa.schema([("number", pa.int64()), ("reason", pa.string()), ("record", pa.binary())])
 
 
@@ -81,7 +82,7 @@ def land(spark: SparkSession, tasks: Sequence[Task]) -> list[Landed]:
     bins = _balanced(tasks, 2 * spark.sparkContext.defaultParallelism)
     try:
         return _run(spark, tasks, bins)
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         if _CRASHED not in str(error):
             raise
     # Bytes that bring a fast parser down are met by one that is only slow.

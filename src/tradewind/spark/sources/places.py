@@ -46,7 +46,18 @@ def tracked_files(
     return reader.load(pattern).selectExpr("1 AS new").where("false")
 
 
+def _one_file(place: Path) -> str:
+    """A pattern that only one file is like: Spark's streams are over folders and patterns."""
+    sign = next((sign for sign in place.name if sign.isalnum()), None)
+    if sign is None:
+        raise InputError(f"{place} cannot be watched by itself.", hint="give the path of its folder.")
+    before, _, after = place.name.partition(sign)
+    return f"{literal(place.parent)}/{literal(before)}[{sign}]{literal(after)}"
+
+
 def _pattern(place: Path, wait: bool) -> str:
+    if place.is_file():
+        return _one_file(place)
     if place.exists():
         return literal(place)
     if any(sign in place.name or sign in str(place.parent) for sign in "*?[{"):

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tradewind.algebra.operators.core import Source
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import BIGINT, DataType, is_fraction
-from tradewind.errors import DataError, InputError
+from tradewind.errors import InputError
 from tradewind.spark.columns import ARRIVAL, WEIGHT
 from tradewind.spark.literals import text_sql
 from tradewind.spark.sources.converted import converter_of
@@ -154,8 +154,8 @@ class FileReader(_Reader):
         if self.format == "csv" and self._options["header"]:
             try:
                 reading = replace(reading, columns=header_of(str(file), reading))
-            except (DataError, OSError) as error:
-                plan.bad.append((file, str(error).rstrip(".")))
+            except FaultError as error:
+                plan.bad.append((file, str(error)))
                 return
         number = len(plan.tasks)
         for part in self._parts(file):

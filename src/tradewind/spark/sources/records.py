@@ -46,6 +46,11 @@ class Block(NamedTuple):
     letters: tuple[Letter, ...] = ()
 
 
+def unreadable(error: Exception) -> str:
+    """Why a file cannot be opened or read on."""
+    return f"the file cannot be read: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
+
+
 def suffix_of(file: str) -> str:
     """The ending of a file's name that tells how it is compressed; an empty text for files that are not."""
     return next((suffix for suffix in COMPRESSED if file.endswith(suffix)), "")
@@ -90,7 +95,7 @@ def blocks(part: Part, longest: int, size: int = BLOCK) -> Iterator[Block]:
             if block is not None:
                 yield block
     except UNREADABLE as error:
-        yield Block(b"", lines.number, (Letter(lines.number, f"the file cannot be read on: {error}", lines.pending),))
+        yield Block(b"", lines.number, (Letter(lines.number, unreadable(error), lines.pending),))
         return
     yield lines.end()
 

@@ -14,7 +14,7 @@ from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import DataType
 from tradewind.spark.sources.nested import FaultError, Tree
 from tradewind.spark.sources.parsing import Found, Reading, Rows, letters_of
-from tradewind.spark.sources.records import SHOWN, UNREADABLE, Letter, Part, pieces
+from tradewind.spark.sources.records import SHOWN, UNREADABLE, Letter, Part, pieces, unreadable
 
 _PIECE = 1 << 16
 _MANY = 10_000
@@ -49,7 +49,7 @@ def parse(part: Part, reading: Reading) -> Iterator[Found]:
     except FaultError as error:
         reason = f"{error}; the rest of the file was not read"
     except UNREADABLE as error:
-        reason = f"the file cannot be read on: {error}"
+        reason = unreadable(error)
     found = document.found()
     if reason is not None:
         found = found._replace(letters=[*found.letters, Letter(document.number, reason, document.unread())])
