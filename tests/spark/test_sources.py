@@ -211,6 +211,21 @@ def test_dead_letters_are_written_once_however_often_a_batch_is_read(spark, tmp_
     site.batch = 0
     assert site.read(**files).letters == first.letters
     assert len(list((site.folder / "dead_letters" / "s").iterdir())) == 1
+    site.batch = 0
+    assert site.read(b=[written(tmp_path / "b/a.bin", bytes(16))]).letters == []
+
+
+def test_many_small_files_are_landed_together(spark, tmp_path) -> None:
+    given = simple(60)
+    stream = declared(SIMPLE, on_bad="dead_letter", j={"format": "json", "path": "j"}, c={"format": "csv", "path": "c"})
+    lines = [json_lines([row], SIMPLE) + (b"bad\n" if row[2] == 7 else b"") for row in given]
+    files = {"j": [written(tmp_path / f"j/{i}", data) for i, data in enumerate(lines)]}
+    files["c"] = [written(tmp_path / f"c/{i}", csv_lines([row], SIMPLE)) for i, row in enumerate(given)]
+    site = Site(spark, stream, tmp_path)
+    read = site.read(**files)
+    assert bag(read.rows["j"]) == bag(read.rows["c"]) == bag(given)
+    assert [(Path(letter["file"]).name, letter["offset"]) for letter in read.letters] == [("7", 2)]
+    assert len(list((site.folder / "landed").rglob("rows/*.parquet"))) <= 8
 
 
 def test_long_files_are_read_in_parts(spark, tmp_path, monkeypatch) -> None:

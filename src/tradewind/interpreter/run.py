@@ -100,7 +100,7 @@ class Run:
         return _plain(self._nodes[self.graph[name]].bag)
 
     def final(self, name: str) -> Counter[Values]:
-        """The rows of a result that can be relied on: they are never taken back, or only late rows could change them."""
+        """The rows of a result that can be relied on: never taken back, or only if late rows come."""
         return _plain(Bag({row: w for row, w in self._bag(name).items() if self._is_final(name, row)}))
 
     def tentative(self, name: str) -> Counter[Values]:

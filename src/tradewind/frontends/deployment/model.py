@@ -40,8 +40,8 @@ from tradewind.frontends.flow.superboxes import SuperboxKeys
 
 OBJECTIVES = ("dollars", "bytes", "latency", "load")
 _FORMATS = (
-    "parquet", "orc", "json", "csv", "xml", "text", "binary", "avro", "arrow", "delta", "kafka", "rate", "push", "memory",
-    "console",
+    "parquet", "orc", "json", "csv", "xml", "text", "binary", "avro", "arrow", "delta", "kafka", "rate", "push",
+    "memory", "console", "noop",
 )  # fmt: skip
 
 

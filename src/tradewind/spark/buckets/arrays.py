@@ -123,6 +123,8 @@ def _is_text(kind: Array) -> bool:
 
 def unscaled(array: Array) -> tuple[Ints, Ints]:
     """The two halves of each decimal's digits as one 128-bit whole number, the upper one signed; NULL is zero."""
+    if not len(array):
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     pairs = np.frombuffer(array.buffers()[1], dtype=np.int64).reshape(-1, 2)
     pairs = pairs[array.offset : array.offset + len(array)]
     if array.null_count:
@@ -131,8 +133,6 @@ def unscaled(array: Array) -> tuple[Ints, Ints]:
 
 
 def _decimal_words(array: Array) -> list[Ints]:
-    if not len(array):
-        return [np.zeros(0, dtype=np.int64)]
     high, low = unscaled(array)
     if np.array_equal(high, low >> 63):
         return [low]

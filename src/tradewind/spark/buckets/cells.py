@@ -67,7 +67,7 @@ def _many(window: ValueWindow) -> int:
 def _whole(values: Array, reach: int) -> _Values:
     """Whole numbers, decimals without their point; as Python's own if a window could reach beyond 64 bits."""
     if kinds.is_decimal(values.type):
-        high, low = unscaled(values) if len(values) else (np.zeros(0, dtype=np.int64),) * 2
+        high, low = unscaled(values)
         if not np.array_equal(high, low >> 63):
             return np.array([int(a) * 2**64 + (int(b) & (2**64 - 1)) for a, b in zip(high, low, strict=True)], object)
         found = low

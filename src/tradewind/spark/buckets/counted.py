@@ -12,10 +12,11 @@ import pyarrow as pa
 from tradewind.algebra.operators.aggregation import Aggregate
 from tradewind.algebra.windows import CountedWindow
 from tradewind.spark.buckets.arrays import FOREVER, Array, Flags, Ints, column, differs, joined, stretches
-from tradewind.spark.buckets.gathering import Gathering, Opened, Ordering, changed_from, names_of, plain
+from tradewind.spark.buckets.gathering import Gathering, Opened, Ordering, names_of, plain
 from tradewind.spark.buckets.operator import Moment, State
 from tradewind.spark.buckets.panes import Panes, differing, listed
 from tradewind.spark.buckets.slack import Slack
+from tradewind.spark.buckets.store import Merged
 
 
 class _Runs(NamedTuple):
@@ -38,20 +39,17 @@ class _Runs(NamedTuple):
 class _Changes(NamedTuple):
     """Where there are more or fewer of a row than before."""
 
-    first: Ints
-    """The first changed row of each group."""
-    total: Ints
-    """How many rows up to each have changed."""
+    latest: Ints
+    """The last changed row up to each; -1 where there is none,"""
+    follows: Flags
+    """and whether it is of the same group."""
 
     @classmethod
-    def of(cls, given: Opened) -> _Changes:
+    def of(cls, merged: Merged) -> _Changes:
         """The changes of a batch."""
-        return cls(changed_from(given.merged, given.groups), np.cumsum(given.merged.old != given.merged.new))
-
-    def between(self, first: Ints, last: Ints) -> Flags:
-        """Whether any row from the first to the last has changed."""
-        before = np.where(first > 0, self.total.take(first - 1), 0)
-        return np.asarray(self.total.take(last) != before)
+        changed = merged.old != merged.new
+        latest = np.maximum.accumulate(np.where(changed, np.arange(len(changed)), -1))
+        return cls(latest, (latest >= 0) & (merged.group.take(latest) == merged.group))
 
 
 class _Windows(NamedTuple):
@@ -131,11 +129,9 @@ class CountedPanes:
         closed = self._closed(given, runs, first.take(np.flatnonzero(~full)), mark)
         first = first.take(np.flatnonzero(full))
         last = runs.rows(first + (size - 1))
-        if self.window.step == 1:
-            # Any so many rows in a row are a window, so it is as it was if none of them has changed.
-            recent = changes.between(runs.rows(first), last)
-        else:
-            recent = last >= changes.first.take(given.merged.group.take(last))
+        # With a step of one, any so many rows in a row are a window: it is as it was if none of them has changed.
+        alone = self.window.step == 1
+        recent = changes.latest.take(last) >= runs.rows(first) if alone else changes.follows.take(last)
         chosen = np.flatnonzero(recent)
         first, last = first.take(chosen), last.take(chosen)
         panes = Panes(runs.member, None, first, np.full(len(first), size), np.zeros(len(first), dtype=np.int64))
@@ -161,9 +157,9 @@ class CountedPanes:
         Full windows that end before the first change in their group are as they were. A window that silence closed
         leaves with the mark that showed it, so it can only have been there before if cold rows were read.
         """
-        merged, changes = given.merged, _Changes.of(given)
+        merged, changes = given.merged, _Changes.of(given.merged)
         new = self._windows(given, now, given.clock.now, changes)
-        behind = (merged.old > 0) & (np.arange(len(merged.rows)) >= changes.first.take(merged.group))
+        behind = changes.follows & (merged.old > 0)
         disturbed = given.groups.flags(merged.group.take(np.flatnonzero(behind | (merged.cold != 0))))
         if not disturbed.any():
             return new.only(np.zeros(len(new.last), dtype=np.bool_)), new
@@ -181,11 +177,11 @@ class CountedPanes:
         first = joined([side.panes.member.take(side.panes.first) for side in sides])
         last = joined([side.last for side in sides])
         full = joined([side.full for side in sides])
-        end = order.take(pa.array(merged.rows[last]))
-        if self.window.timeout is not None:
-            closed = np.where(full, merged.rank[last], merged.rank[last] + self.window.timeout)
-            end = pa.array(closed).cast(order.type)
-        start = order.take(pa.array(merged.rows[first]))
+        if self.window.timeout is None:
+            end = order.take(pa.array(merged.rows.take(last)))
+        else:
+            end = pa.array(merged.rank.take(last) + ~full * self.window.timeout).cast(order.type)
+        start = order.take(pa.array(merged.rows.take(first)))
         windows = pa.StructArray.from_arrays([start, end, pa.array(~full)], ["start", "end", "timed_out"])
         due = joined([side.due for side in sides])
         return listed(merged, self.names, [side.panes for side in sides], windows, due)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from tradewind.algebra.schema import Schema
-from tradewind.spark.buckets.arrays import FOREVER, NEVER, Array, Flags, Ints, column, differs, integers, known, ranks
+from tradewind.spark.buckets.arrays import FOREVER, NEVER, Array, Flags, Ints, column, integers, known, ranks
 from tradewind.spark.buckets.groups import Groups
 from tradewind.spark.buckets.operator import WEIGHT, Moment, State
 from tradewind.spark.buckets.slack import TOPS, Slack
@@ -137,15 +137,6 @@ class Gathering:
             return tops
         needed = self.order.settle(tops) >= clock.frozen
         return tops if needed.all() else tops.filter(pa.array(needed))
-
-
-def changed_from(found: Merged, groups: Groups) -> Ints:
-    """For each group, the first of its merged rows of which there are more or fewer than before."""
-    first = np.full(groups.count, len(found.rows))
-    changed = np.flatnonzero(found.old != found.new)
-    changed = changed[differs([found.group.take(changed)])]
-    first[found.group[changed]] = changed
-    return first
 
 
 def names_of(schema: Schema, names: Sequence[str]) -> tuple[str, ...]:

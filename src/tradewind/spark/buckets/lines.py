@@ -40,72 +40,76 @@ class Stretch(NamedTuple):
 
 
 class _Numbers(NamedTuple):
-    """Doubles that are to be divided, and where they are exactly what was given."""
+    """Numbers as doubles that are to be divided."""
 
     doubles: _Doubles
-    exact: Flags
     divisor: int
+    there: Flags
+    """Which are not NULL,"""
+    final: Flags
+    """which need only be divided to be rounded right,"""
+    fit: Flags
+    """and which can be reckoned with."""
+    finite: bool
+    """Whether all are."""
 
 
 def on_line(values: Array, at: Stretch) -> Array:
     """The value at each moment; NULL where a value that is needed is."""
-    figures = _doubles(values)
-    there = known(values)
+    figures = _numbers(values)
     blocks = range(0, max(len(at.moment), 1), _BLOCK)
-    return pa.concat_arrays(
-        [_on_line(values, figures, there, Stretch(*(part[low : low + _BLOCK] for part in at))) for low in blocks]
-    )
+    parts = (Stretch(*(part[low : low + _BLOCK] for part in at)) for low in blocks)
+    return pa.concat_arrays([_on_line(values, figures, part) for part in parts])
 
 
-def _on_line(values: Array, figures: _Numbers, there: Flags, at: Stretch) -> Array:
-    doubles, exact, divisor = figures
+def _on_line(values: Array, figures: _Numbers, at: Stretch) -> Array:
     end = np.where(at.moment == at.start, at.before, at.after)
-    result = doubles[end] / float(divisor) if divisor <= 10**_POWERS else doubles[end]
-    given = there[end]
-    between = (at.moment != at.start) & (at.moment != at.end)
-    slow = ~between & given & ~(exact[end] & (divisor <= 10**_POWERS) | kinds.is_integer(values.type))
-    places = np.flatnonzero(between)
+    result = figures.doubles.take(end) / float(figures.divisor)
+    given, slow = figures.there.take(end), ~figures.final.take(end)
+    places = np.flatnonzero((at.moment != at.start) & (at.moment != at.end))
     if len(places):
-        inner = Stretch(*(part[places] for part in at))
-        given[places] = there[inner.before] & there[inner.after]
-        result[places], doubtful = _between(figures, inner)
-        slow[places] = doubtful & given[places]
-    rest = np.flatnonzero(slow)
+        inner = Stretch(*(part.take(places) for part in at))
+        given[places] = figures.there.take(inner.before) & figures.there.take(inner.after)
+        result[places], slow[places] = _between(figures, inner)
+    rest = np.flatnonzero(slow & given)
     if len(rest):
-        result[rest] = _by_fractions(values, Stretch(*(part[rest] for part in at)))
+        result[rest] = _by_fractions(values, Stretch(*(part.take(rest) for part in at)))
     result += 0.0
     result[np.isnan(result)] = np.nan
     return pa.array(result, mask=~given)
 
 
-def _doubles(values: Array) -> _Numbers:
+def _numbers(values: Array) -> _Numbers:
+    there, divisor = known(values), 1
+    exact = final = np.ones(len(there), dtype=np.bool_)
     if kinds.is_floating(values.type):
-        found = numbers(values)
-        return _Numbers(found, np.ones(len(found), dtype=np.bool_), 1)
-    if kinds.is_decimal(values.type):
-        high, whole = unscaled(values) if len(values) else (np.zeros(0, dtype=np.int64),) * 2
-        fits = high == whole >> 63
-        divisor = 10**values.type.scale
-    else:
+        doubles = numbers(values)
+    elif kinds.is_integer(values.type):
         whole = integers(values)
-        fits = np.ones(len(whole), dtype=np.bool_)
-        divisor = 1
-    return _Numbers(whole.astype(np.float64), fits & (whole >= -_WHOLE) & (whole <= _WHOLE), divisor)
+        doubles, exact = whole.astype(np.float64), (whole >= -_WHOLE) & (whole <= _WHOLE)
+    else:
+        high, whole = unscaled(values)
+        divisor = 10**values.type.scale
+        doubles = whole.astype(np.float64)
+        exact = (high == whole >> 63) & (whole >= -_WHOLE) & (whole <= _WHOLE)
+        final = exact & (divisor <= 10**_POWERS)
+    return _Numbers(doubles, divisor, there, final, exact & _moderate(doubles), bool(np.isfinite(doubles).all()))
 
 
-def _between(given: _Numbers, at: Stretch) -> tuple[_Doubles, Flags]:
+def _between(figures: _Numbers, at: Stretch) -> tuple[_Doubles, Flags]:
     """The values strictly between two points, and where they are not certain."""
-    doubles, exact, divisor = given
-    old, new = doubles[at.before], doubles[at.after]
+    old, new = figures.doubles.take(at.before), figures.doubles.take(at.after)
     with np.errstate(all="ignore"):
-        finite = np.isfinite(old) & np.isfinite(new)
-        share = (at.moment - at.start) / (at.end - at.start)
-        plain = old + (new - old) * share
-        value, certain = _interpolated(old, new, at, float(divisor))
-    wide = (at.end - at.start) > _WHOLE // divisor
-    fits = exact[at.before] & exact[at.after] & ~wide & _moderate(old) & _moderate(new)
+        value, certain = _interpolated(old, new, at, float(figures.divisor))
+    certain &= figures.fit.take(at.before) & figures.fit.take(at.after)
+    certain &= at.end - at.start <= _WHOLE // figures.divisor
+    if figures.finite:
+        return value, ~certain
     # With an infinity or NaN there is nothing exact to say.
-    return np.where(finite, value, plain), finite & ~(fits & certain)
+    finite = np.isfinite(old) & np.isfinite(new)
+    with np.errstate(all="ignore"):
+        plain = old + (new - old) * ((at.moment - at.start) / (at.end - at.start))
+    return np.where(finite, value, plain), finite & ~certain
 
 
 def _moderate(values: _Doubles) -> Flags:

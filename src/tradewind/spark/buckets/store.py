@@ -108,8 +108,8 @@ class Shelf:
         if self._hot is not None:
             found = groups.find(keys_of(self._hot, self.keys))
             self._touched = found >= 0
-            places = np.flatnonzero(self._touched)
-            tables.append(self._hot if len(places) == len(found) else self._hot.take(pa.array(places)))
+            places, own_hot = np.flatnonzero(self._touched), self._hot.select([*names, WEIGHT])
+            tables.append(own_hot if len(places) == len(found) else own_hot.take(pa.array(places)))
             codes.append(found.take(places))
         slept = cold.since(self._state, self.name, threshold) if late.any() else None
         if slept is not None:
@@ -147,7 +147,8 @@ class Shelf:
         if self._hot is not None and not self._touched.all():
             hot.append(self._hot.filter(pa.array(~self._touched & ~self._leaving)))
             rests = ~self._touched & self._leaving & (self._until >= self.clock.frozen)
-            cooling.append(self._hot.filter(pa.array(rests)))
+            if rests.any():
+                cooling.append(self._hot.filter(pa.array(rests)))
         found = pa.concat_tables(hot)
         if found.column(UNTIL).num_chunks > _PIECES:
             found = found.combine_chunks()
@@ -169,7 +170,7 @@ def _tabled(merged: Merged, chosen: Flags, weight: Ints, until: Ints, wakes: Fla
 def merged(given: Gathered, rank: Ints, skip: Sequence[str]) -> Merged:
     """The rows in order, equal ones made one. The columns to skip are told by group and rank."""
     order, new = order_of(given.group, rank, contents(given.table, skip))
-    weight = given.weight.take(order)
+    weight = given.weight if (given.weight == 1).all() else given.weight.take(order)
     old = weight * (order < given.remembered)
     was = cooled = np.zeros(len(order), dtype=np.int64)
     if given.cooled is not None:

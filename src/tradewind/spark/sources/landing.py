@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -43,18 +44,29 @@ _LETTERS = pa.schema([("number", pa.int64()), ("reason", pa.string()), ("record"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A part of a file to be landed: its format, how it is read, and the files that its rows and letters go to.
+    """A part of a file to be landed: its format, how it is read, and where its rows and letters go.
 
-    Rows before `mark` are late, and those before `bound` too late to count.
+    Rows of an origin that are landed together go to one file, unless `ordered` wants them in a file named after the
+    task. Rows before `mark` are late, and those before `bound` too late to count.
     """
 
     part: Part
     format: str
     reading: Reading
-    rows: str
-    letters: str
+    folder: str
+    name: str
+    ordered: bool = False
     mark: float = -math.inf
     bound: float = -math.inf
+
+    def rows(self, together: int) -> str:
+        """The file for its rows, if it is done with the tasks of a bin."""
+        return f"{self.folder}/rows/{self.name if self.ordered else f'bin-{together}'}.parquet"
+
+    @property
+    def letters(self) -> str:
+        """The file for its letters."""
+        return f"{self.folder}/letters/{self.name}.parquet"
 
 
 class Landed(NamedTuple):
@@ -118,19 +130,30 @@ def _worker(
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for place in batch.column(0).to_pylist():
-                for number, task in given[place]:
-                    done = _land(number, task)
-                    arrays = [pa.array([value], pa.int64()) for value in done]
-                    yield pa.RecordBatch.from_arrays(arrays, names=list(Landed._fields))
+                done = _land_together(place, given[place])
+                arrays = [pa.array(values, pa.int64()) for values in zip(*done, strict=True)]
+                yield pa.RecordBatch.from_arrays(arrays, names=list(Landed._fields))
 
     return work
 
 
-def _land(number: int, task: Task) -> Landed:
+def _land_together(place: int, given: Sequence[tuple[int, Task]]) -> list[Landed]:
+    """Do the tasks of a bin; what they wrote is there once all are done."""
+    outputs: dict[str, _Output] = {}
+    done = []
+    with ExitStack() as opened:
+        for number, task in given:
+            path = task.rows(place)
+            if path not in outputs:
+                outputs[path] = opened.enter_context(_Output(path, arrow_schema(task.reading.schema)))
+            done.append(_land(number, task, outputs[path]))
+    return done
+
+
+def _land(number: int, task: Task, rows: _Output) -> Landed:
     """Read a part to its end and write what is found."""
-    schema = arrow_schema(task.reading.schema)
     sums = Landed(number, 0, 0, 0, 0, 0, None, None)
-    with _Output(task.rows, schema) as rows, _Output(task.letters, _LETTERS) as letters:
+    with _Output(task.letters, _LETTERS) as letters:
         for found in PARSERS[task.format](task.part, task.reading):
             table = _weighted(found.table)
             rows.write(table)

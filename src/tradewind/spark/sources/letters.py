@@ -64,10 +64,20 @@ def refusal(stream: str, format_: str, first: BadRecord, many: int) -> DataError
     )
 
 
+def forget_batch(folder: Path, batch: int) -> None:
+    """Remove what an earlier attempt at a batch has written, of all streams: files may have been mended since."""
+    for stale in folder.glob(f"*/{_name(batch)}"):
+        stale.unlink()
+
+
+def _name(batch: int) -> str:
+    return f"batch-{batch:08}.jsonl"
+
+
 def write_dead_letters(bad: Iterable[BadRecord], folder: Path, batch: int) -> int:
     """Write a batch's bad records of one stream as JSON lines, and say how many. Done again, it is the same file."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"batch-{batch:08}.jsonl"
+    path = folder / _name(batch)
     partial = path.with_suffix(".partial")
     many = 0
     with partial.open("w", encoding="utf-8") as file:

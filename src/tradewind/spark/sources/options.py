@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from tradewind.algebra.times import parse_timestamp
-from tradewind.errors import InputError, TradewindError, unknown
+from tradewind.errors import InputError, unknown
 from tradewind.spark.sources.texts import EPOCHS
 
 
@@ -138,8 +138,8 @@ def checked(format_: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
 def _checked(option: Option, name: str, value: Any) -> Any:
     try:
         return option.check(value)
-    except TradewindError as error:
-        raise error.at(f"option {name}") from None
+    except InputError as error:
+        raise InputError(error.what, where=f"option {name}", hint=error.hint or f"{name}: {option.meaning}.") from None
 
 
 def _refuse_conflicts(format_: str, found: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -80,10 +80,8 @@ class Known(NamedTuple):
 class _Reader:
     def __init__(self, known: Known) -> None:
         self.stream, self.origin, self.format, self.on_bad, self.source = known
-        columns = self.source.schema.columns
-        self._schema = Schema((*columns, (WEIGHT, BIGINT)), self.source.schema.times) if self.source.revisions else (
-            self.source.schema
-        )  # fmt: skip
+        weight = ((WEIGHT, BIGINT),) if self.source.revisions else ()
+        self._schema = Schema((*self.source.schema.columns, *weight), self.source.schema.times)
         self._shape = schema_ddl(self._schema)
 
     def close(self) -> None:
@@ -135,9 +133,11 @@ class FileReader(_Reader):
                 plan.bad.append((file, str(error)))
         # Landed files have an order of their own, so with it asked for it is all of them or none.
         whole = desk.arrival and not all(footer.direct for footer in footers.values())
-        direct = [] if whole else [file for file, footer in footers.items() if footer.direct and footer.rows]
+        direct = []
         for file, footer in footers.items():
-            if file not in direct and footer.rows:
+            if footer.rows and footer.direct and not whole:
+                direct.append(file)
+            elif footer.rows:
                 self._land(file, desk, plan)
         if direct:
             frame = spark.read.schema(self._shape).parquet(*map(literal, direct))
@@ -157,12 +157,11 @@ class FileReader(_Reader):
             except FaultError as error:
                 plan.bad.append((file, str(error)))
                 return
-        number = len(plan.tasks)
         for part in self._parts(file):
-            stem = f"{number:08}"
-            rows, letters = str(desk.folder / "rows" / f"{stem}.parquet"), str(desk.folder / "letters" / stem)
-            plan.tasks.append(Task(part, self._landing, reading, rows, letters, desk.mark, desk.bound))
-            number += 1
+            name = f"{len(plan.tasks):08}"
+            plan.tasks.append(
+                Task(part, self._landing, reading, str(desk.folder), name, desk.arrival, desk.mark, desk.bound)
+            )
 
     def _parts(self, file: Path) -> list[Part]:
         """A file as one part, or, if it is long and its lines stand for themselves, as several."""
@@ -176,7 +175,7 @@ class FileReader(_Reader):
 class GeneratedReader(_Reader):
     """Makes rows up."""
 
-    def __init__(self, known: Known, options: dict[str, Any], distinct: Any, tickets: Tickets) -> None:
+    def __init__(self, known: Known, options: dict[str, Any], distinct: Mapping[str, int], tickets: Tickets) -> None:
         super().__init__(known)
         self._options = options
         self._distinct = distinct

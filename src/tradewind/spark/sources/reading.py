@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tradewind.algebra.operators.core import Source
-from tradewind.errors import InputError, InternalError, TradewindError
+from tradewind.errors import DataError, InputError, InternalError, TradewindError
 from tradewind.frontends.deployment.deployment import DeclaredStream
 from tradewind.spark.sources.generator import Tickets
 from tradewind.spark.sources.options import checked
@@ -74,8 +74,17 @@ def _files(leaf: Any) -> list[Path]:
     if leaf.getClass().getSimpleName() != "LogicalRelation":
         return []  # nothing new here
     found = {local(uri) for uri in leaf.relation().location().inputFiles()}
-    # As Spark takes them: by the time of their last change in milliseconds, then by name.
-    return sorted(found, key=lambda file: (file.stat().st_mtime_ns // 1_000_000, str(file)))
+    return sorted(found, key=_when)
+
+
+def _when(file: Path) -> tuple[int, str]:
+    """When Spark takes a file: by the time of its last change in milliseconds, then by name."""
+    try:
+        return file.stat().st_mtime_ns // 1_000_000, str(file)
+    except FileNotFoundError:
+        raise DataError(
+            f"{file} was there and is gone before it was read.", hint="leave files until a run has read them."
+        ) from None
 
 
 def local(uri: str) -> Path:

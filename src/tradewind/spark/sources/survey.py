@@ -20,7 +20,7 @@ from pyspark.sql import functions as f
 from tradewind.spark.buckets.dispatch import needs_arrival
 from tradewind.spark.engine import NEVER, Arrived, Engine
 from tradewind.spark.sources.landing import Landed, land
-from tradewind.spark.sources.letters import BadRecord, bad_files, bad_records, refusal, write_dead_letters
+from tradewind.spark.sources.letters import BadRecord, bad_files, bad_records, forget_batch, refusal, write_dead_letters
 from tradewind.spark.sources.readers import Desk, Facts, Plan
 from tradewind.spark.sources.reading import OriginReader
 from tradewind.spark.step import together
@@ -89,7 +89,7 @@ def arrivals(  # noqa: PLR0917 - all that a batch is, given once
     _judge(origins, folder / "dead_letters", batch)
     surveys = {(reader.stream, reader.origin): Survey() for reader in readers}
     arrived: dict[str, dict[str, Arrived]] = {}
-    for origin, survey in zip(origins, _surveys(spark, origins), strict=True):
+    for origin, survey in zip(origins, _surveys(origins), strict=True):
         reader = origin.reader
         surveys[reader.stream, reader.origin] = survey
         mark = NEVER if survey.latest is None else survey.latest - reader.source.late_by
@@ -112,6 +112,7 @@ def _land(spark: SparkSession, origins: Sequence[_Origin]) -> None:
 
 def _judge(origins: Sequence[_Origin], folder: Path, batch: int) -> None:
     """Refuse a batch with a bad record where that is to end the run; else write dead letters."""
+    forget_batch(folder, batch)
     wrong = [origin for origin in origins if origin.bad]
     for origin in wrong:
         if origin.reader.on_bad == "fail":
@@ -126,15 +127,13 @@ def _rows(spark: SparkSession, origin: _Origin) -> DataFrame | None:
     return together(origin.plan.direct, landed)
 
 
-def _surveys(spark: SparkSession, origins: Sequence[_Origin]) -> list[Survey]:
-    looked = _looked_at(spark, [origin for origin in origins if _must_look(origin)])
+def _surveys(origins: Sequence[_Origin]) -> list[Survey]:
+    looked = _looked_at([origin for origin in origins if _must_look(origin)])
     found = []
     for origin in origins:
-        direct = looked.get(origin.desk.number) or Survey(*_split(origin.plan.facts or Facts(0)))
-        parts = [
-            direct,
-            *(Survey(one.rows, 0, one.late, one.dropped, one.earliest, one.latest) for one in origin.landed),
-        ]
+        facts = origin.plan.facts or Facts(0)
+        known = looked.get(origin.desk.number, Survey(facts.rows, earliest=facts.earliest, latest=facts.latest))
+        parts: list[Survey | Landed] = [known, *origin.landed]
         found.append(
             Survey(
                 sum(part.rows for part in parts),
@@ -148,10 +147,6 @@ def _surveys(spark: SparkSession, origins: Sequence[_Origin]) -> list[Survey]:
     return found
 
 
-def _split(facts: Facts) -> tuple[int, int, int, int, int | None, int | None]:
-    return facts.rows, 0, 0, 0, facts.earliest, facts.latest
-
-
 def _must_look(origin: _Origin) -> bool:
     """Whether only the rows themselves can tell when they are, or how many of them are late."""
     facts = origin.plan.facts
@@ -160,7 +155,7 @@ def _must_look(origin: _Origin) -> bool:
     return facts is None or (facts.earliest is not None and facts.earliest < origin.desk.mark)
 
 
-def _looked_at(spark: SparkSession, origins: Sequence[_Origin]) -> dict[int, Survey]:
+def _looked_at(origins: Sequence[_Origin]) -> dict[int, Survey]:
     """Surveys of rows that are there, by the origin's number; one job for all."""
     frames = []
     for origin in origins:
