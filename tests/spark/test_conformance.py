@@ -25,7 +25,10 @@ from tradewind.rewrites.engine import rewrite
 pytestmark = pytest.mark.spark
 
 SECOND = 1_000_000
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
+SLOW = "fish"
+"""Its sliding windows put each row into hundreds of panes: it runs in tests/apps with data that fits."""
+
+EXAMPLES = sorted(p for p in (Path(__file__).parents[2] / "examples").glob("*.yaml") if p.stem != SLOW)
 SCHEMA = "ts TIMESTAMP, k STRING, i INT, b BIGINT, d DOUBLE, m DECIMAL(10,2), s STRING, f BOOLEAN"
 ADDED = Source("added", parse_schema(SCHEMA, time="ts"), SECOND)
 REVISED = Source("revised", parse_schema(SCHEMA, time="ts"), SECOND, (), True)
@@ -126,7 +129,7 @@ def test_the_examples(spark, tmp_path, path) -> None:
     same_on_spark(spark, graph, cut(data, mix, most=16), tmp_path, mix)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(10))
 def test_random_graphs(spark, tmp_path, seed) -> None:
     chance = random.Random(seed + 5_000)
     graph = exactly(random_graph(chance))
