@@ -10,7 +10,7 @@ from tests.spark.nasty_values import rows
 from tests.spark.random_typed import SCHEMA
 from tradewind.algebra.schema import parse_schema
 from tradewind.algebra.types import DOUBLE, TIMESTAMP, DataType, struct
-from tradewind.errors import InternalError
+from tradewind.errors import DataError, InternalError
 from tradewind.spark.types import arrow_schema, arrow_type, ddl, from_arrow, quote, schema_ddl, to_arrow
 
 
@@ -34,7 +34,18 @@ def test_no_rows():
 
 def test_decimals_have_their_types_digits():
     schema = parse_schema("d DECIMAL(38,10)")
-    assert from_arrow(to_arrow([(Decimal("1.5"),)], schema), schema) == [(Decimal("1.5000000000"),)]
+    given = [(Decimal("1.5"),), (Decimal("0E-300"),), (None,)]
+    assert (
+        repr(from_arrow(to_arrow(given, schema), schema))
+        == "[(Decimal('1.5000000000'),), (Decimal('0E-10'),), (None,)]"
+    )
+
+
+@pytest.mark.parametrize("odd", ["1.555", "1E+8", "1E-300", "123456789"])
+def test_decimals_that_do_not_fit_are_refused(odd):
+    for schema, value in (("d DECIMAL(10,2)", Decimal(odd)), ("a ARRAY<DECIMAL(10,2)>", (None, Decimal(odd)))):
+        with pytest.raises(DataError, match="does not fit"):
+            to_arrow([(value,)], parse_schema(schema))
 
 
 def test_types_for_spark():

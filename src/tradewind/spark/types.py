@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import DataType
-from tradewind.errors import InternalError
+from tradewind.errors import DataError, InternalError
 from tradewind.interpreter.checking import canonical
-from tradewind.interpreter.values import Value
+from tradewind.interpreter.values import Value, fixed
 
 _ARROW = {
     "BOOLEAN": pa.bool_(), "TINYINT": pa.int8(), "SMALLINT": pa.int16(), "INT": pa.int32(), "BIGINT": pa.int64(),
@@ -72,9 +72,12 @@ def arrow_schema(schema: Schema) -> pa.Schema:
 def to_arrow(rows: Iterable[Sequence[Value]], schema: Schema) -> pa.Table:
     """Rows as the interpreter holds them, in columns."""
     given = list(rows)
-    arrays = [
-        pa.array([row[place] for row in given], arrow_type(type_)) for place, (_, type_) in enumerate(schema.columns)
-    ]
+    arrays = []
+    for place, (_, type_) in enumerate(schema.columns):
+        values = [row[place] for row in given]
+        if _holds_decimals(type_):
+            values = [_with_digits(value, type_) for value in values]
+        arrays.append(pa.array(values, arrow_type(type_)))
     return pa.table(arrays, schema=arrow_schema(schema))
 
 
@@ -98,6 +101,27 @@ def _arrow(type_: DataType, simple: dict[str, pa.DataType]) -> pa.DataType:
         case "STRUCT":
             return pa.struct([pa.field(name, _arrow(inner, simple)) for name, inner in type_.fields])
     return simple[type_.name]
+
+
+def _holds_decimals(type_: DataType) -> bool:
+    return type_.name == "DECIMAL" or any(_holds_decimals(inner) for _, inner in type_.fields)
+
+
+def _with_digits(value: Value, type_: DataType) -> Value:
+    """A value whose decimals have the digits of their types: Arrow would read beyond its tables for odd ones."""
+    if value is None:
+        return None
+    match type_.name:
+        case "DECIMAL":
+            exact = fixed(value, type_)
+            if exact is None or exact != value:
+                raise DataError(f"{value!r:.60} does not fit {type_}.", hint="give no more digits than the type has.")
+            return exact
+        case "ARRAY":
+            return tuple(_with_digits(part, type_.element) for part in value)
+        case "STRUCT":
+            return tuple(_with_digits(part, inner) for part, (_, inner) in zip(value, type_.fields, strict=True))
+    return value
 
 
 def _value(value: Value, type_: DataType) -> Value:
