@@ -22,9 +22,9 @@ from tradewind.rewrites.engine import rewrite
 from tradewind.rewrites.rules import AT_ONE_SITE
 from tradewind.runtime.identity import claim, identity, reclaim
 from tradewind.runtime.places import one_site, sink_of
-from tradewind.spark.delivery import Wish
+from tradewind.spark.delivery import Totals, Wish
 from tradewind.spark.engine import Engine
-from tradewind.spark.query import Report, Running, Totals
+from tradewind.spark.query import Report, Running
 from tradewind.spark.session import Session, start
 from tradewind.spark.sinks import Files, Pulled
 from tradewind.spark.sources.push import Inbox

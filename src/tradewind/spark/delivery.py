@@ -7,7 +7,12 @@ taken back and the final one comes. Rows that are never taken back are final at 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from tradewind.algebra.operators.base import Operator
@@ -26,6 +31,53 @@ class Wish:
     name: str
     operator: Operator
     tentative: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How many rows an answer has, or gets, by whether they can be relied on."""
+
+    final: int = 0
+    tentative: int = 0
+
+    def __add__(self, more: Totals) -> Totals:
+        """Both together."""
+        return Totals(self.final + more.final, self.tentative + more.tentative)
+
+
+def totals_of(delivered: pa.Table) -> Totals:
+    """How many rows deltas add up to."""
+    final = pc.sum(delivered.filter(delivered[FINAL])[WEIGHT]).as_py() or 0
+    return Totals(final, (pc.sum(delivered[WEIGHT]).as_py() or 0) - final)
+
+
+def totals_in(folder: Path) -> Totals:
+    """How many rows the deltas in a folder's Parquet files add up to; most often their footers tell.
+
+    Spark could observe that on the way, but a plan with an observation is a third slower, and one that Catalyst finds
+    to be empty is never heard of.
+    """
+    found = Totals()
+    for file in sorted(folder.glob("*.parquet")):
+        with pq.ParquetFile(file) as opened:
+            told = opened.metadata
+            for group in range(told.num_row_groups):
+                same = [_only_value(told.row_group(group), name) for name in (FINAL, WEIGHT)]
+                if None in same:
+                    found += totals_of(opened.read_row_group(group, columns=[FINAL, WEIGHT]))
+                else:
+                    rows = told.row_group(group).num_rows * same[1]
+                    found += Totals(final=rows) if same[0] else Totals(tentative=rows)
+    return found
+
+
+def _only_value(group: pq.RowGroupMetaData, name: str) -> Any:
+    """The value that a column has in all rows of a row group, if its statistics show that."""
+    for place in range(group.num_columns):
+        column = group.column(place)
+        if column.path_in_schema == name and column.statistics is not None and column.statistics.has_min_max:
+            return column.statistics.min if column.statistics.min == column.statistics.max else None
+    return None
 
 
 def deliverable(wish: Wish, step: Step, news: DataFrame | None) -> DataFrame | None:
@@ -58,7 +110,7 @@ def _told(rows: DataFrame, names: list[str], final: str, tentative: bool) -> Dat
     come = f"if({final}, {_WAITING} + {_NEWS}, {_NEWS if tentative else '0L'})"
     gone = f"if({final}, -{_WAITING}, 0L)" if tentative else "0L"
     each = f"array(named_struct('f', false, 'w', {gone}), named_struct('f', {final}, 'w', {come}))"
-    told = rows.selectExpr(*quoted(names), f"explode(filter({each}, x -> x.w <> 0)) AS _x")
+    told = rows.selectExpr(*quoted(names), f"explode({each}) AS _x").where("_x.w <> 0")
     return told.selectExpr(*quoted(names), f"_x.f AS {FINAL}", f"_x.w AS {WEIGHT}")
 
 

@@ -185,14 +185,15 @@ class Engine:
         """The rows of all origins that a source reads, without those that come too late to count."""
         frames = []
         for origin in node.origins or self.origins[node.stream]:
-            rows = arrived[origin].rows if origin in arrived else None
-            if rows is None:
+            came = arrived.get(origin)
+            if came is None or came.rows is None:
                 continue
+            rows = came.rows
             weight = WEIGHT if WEIGHT in rows.columns else f"1L AS {WEIGHT}"
             hidden = [ARRIVAL] if ARRIVAL in rows.columns else []
             frame = rows.selectExpr(*quoted(node.schema.names), f"{due_sql(node.schema)} AS {DUE}", weight, *hidden)
             bound = before[origin]
-            if self.horizon is not None and node.schema.time and math.isfinite(bound):
+            if came.late and self.horizon is not None and node.schema.time and math.isfinite(bound):
                 frame = frame.where(not_too_late_sql(node.schema.time, bound, self.horizon))
             frames.append(frame)
         return together(*frames)

@@ -18,11 +18,10 @@ from tradewind.spark.expressions import spark_sql
 from tradewind.spark.step import Step, together
 from tradewind.spark.types import quote
 from tradewind.spark.weights import is_unit, single_copies
-from tradewind.spark.windows import IN_WINDOW, in_windows
+from tradewind.spark.windows import START, at_starts, window_sql
 
 _COUNT = "_rows"
 _NEW = "_new"
-_OLD = "_old"
 
 
 class Column(NamedTuple):
@@ -66,17 +65,19 @@ def _groups(node: Aggregate | Partial) -> list[str]:
 
 def _lifted(frame: DataFrame, node: Aggregate | Partial, columns: list[Column], weight: str | None) -> DataFrame:
     """The states of the new rows, per group."""
-    if not isinstance(node.window, TimeWindow | ValueWindow | None):
-        raise TypeError(node.window)
-    rows = in_windows(frame, node.window, node.input.schema)
-    groups = [*node.keys, *([IN_WINDOW] if node.window is not None else [])]
+    window, schema = node.window, node.input.schema
+    if not isinstance(window, TimeWindow | ValueWindow | None):
+        raise TypeError(window)
+    rows = frame if window is None else at_starts(frame, window, schema)
+    groups = [*node.keys, *([START] if window is not None else [])]
     parts = [
         f.expr(part.lift).alias(name)
         for number, column in enumerate(columns)
         for name, part in zip(column.parts(number), column.state.parts, strict=True)
     ]
     count = f.expr(f"sum({weight})" if weight else "count(1)").alias(_COUNT)
-    return rows.groupBy(*quoted(groups)).agg(count, *parts).withColumnRenamed(IN_WINDOW, WINDOW)
+    lifted = rows.groupBy(*quoted(groups)).agg(count, *parts)
+    return lifted if window is None else lifted.selectExpr("*", f"{window_sql(window, schema)} AS {quote(WINDOW)}")
 
 
 def _all_parts(columns: list[Column]) -> list[str]:
@@ -84,9 +85,11 @@ def _all_parts(columns: list[Column]) -> list[str]:
 
 
 def _merged(frame: DataFrame, groups: list[str], columns: list[Column]) -> DataFrame:
-    """Old states and new ones made one; the old ones beside them under `_old`."""
+    """Old states and new ones made one; the old ones' parts beside them.
+
+    Each part by itself, and no struct of all: Spark aggregates by hashing only where buffers are plain numbers.
+    """
     held = [_COUNT, *_all_parts(columns)]
-    before = f"named_struct({', '.join(f'{name!r}, {name}' for name in held)})"
     merges = [
         f.expr(part.merge(name)).alias(name)
         for number, column in enumerate(columns)
@@ -95,9 +98,14 @@ def _merged(frame: DataFrame, groups: list[str], columns: list[Column]) -> DataF
     return frame.groupBy(*quoted(groups)).agg(
         f.expr(f"sum({_COUNT})").alias(_COUNT),
         *merges,
-        f.expr(f"any_value({before}) FILTER (WHERE NOT {_NEW})").alias(_OLD),
+        *(f.expr(f"any_value({name}) FILTER (WHERE NOT {_NEW})").alias(_old(name)) for name in held),
         f.expr(f"max({_NEW})").alias(_NEW),
     )
+
+
+def _old(part: str) -> str:
+    """The name of what a part of a state was before the batch."""
+    return f"_old{part}"
 
 
 def _exchange(
@@ -111,9 +119,8 @@ def _exchange(
     after = f"named_struct({', '.join(f'{name!r}, {sql}' for name, _, sql in answers)})" if answers else "struct(1)"
     both = frame.selectExpr(*quoted(groups), f"{old} AS _had", f"{new} AS _has", f"{before} AS _b", f"{after} AS _a")
     changed = both.where("(_had OR _has) AND NOT (_had AND _has AND _b <=> _a)")
-    gone = "if(_had, named_struct('w', -1L, 'r', _b), NULL)"
-    come = "if(_has, named_struct('w', 1L, 'r', _a), NULL)"
-    rows = changed.selectExpr(*quoted(groups), f"explode(filter(array({gone}, {come}), x -> x IS NOT NULL)) AS _x")
+    each = "array(named_struct('on', _had, 'w', -1L, 'r', _b), named_struct('on', _has, 'w', 1L, 'r', _a))"
+    rows = changed.selectExpr(*quoted(groups), f"explode({each}) AS _x").where("_x.on")
     shown = [f"_x.r.{quote(name)} AS {quote(name)}" for name, _, _ in answers]
     return rows.selectExpr(*quoted(groups), *shown, f"_x.w AS {WEIGHT}")
 
@@ -157,11 +164,11 @@ def _exchanged(
     for number, column in enumerate(columns):
         names = column.parts(number)
         if isinstance(node, Merge):
-            answers.append((column.name, _packed([f"{_OLD}.{n}" for n in names]), _packed(names)))
+            answers.append((column.name, _packed([_old(n) for n in names]), _packed(names)))
         else:
             finish = column.state.finish
-            answers.append((column.name, finish(*(f"{_OLD}.{n}" for n in names)), finish(*names)))
-    had, has = f"coalesce({_OLD}.{_COUNT} > 0, false)", f"coalesce({_COUNT} > 0, false)"
+            answers.append((column.name, finish(*(_old(n) for n in names)), finish(*names)))
+    had, has = f"coalesce({_old(_COUNT)} > 0, false)", f"coalesce({_COUNT} > 0, false)"
     found = _exchange(changed, groups, answers, had, has)
     return found.selectExpr(*quoted(node.schema.names), f"{due_sql(node.schema)} AS {DUE}", WEIGHT)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -24,21 +24,13 @@ from tradewind.algebra.graph import Graph
 from tradewind.errors import RunError, TradewindError
 from tradewind.spark.changing import require_sound
 from tradewind.spark.columns import WEIGHT
-from tradewind.spark.delivery import FINAL, Wish, deliverable
+from tradewind.spark.delivery import Totals, Wish, deliverable, totals_in
 from tradewind.spark.engine import Deltas, Engine
 from tradewind.spark.session import compile_plans
 from tradewind.spark.sinks import Note, Sink
 from tradewind.spark.sources.reading import OriginReader, given_in
 from tradewind.spark.sources.survey import Survey, arrivals
 from tradewind.spark.step import Step
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """How many rows a query's answer has now, by whether they can be relied on."""
-
-    final: int = 0
-    tentative: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +161,8 @@ class Running:
                 back = self.spark.read.parquet(str(closing)).withColumn(WEIGHT, -f.col(WEIGHT))
                 rows = back if rows is None else rows.unionByName(back)
             if rows is not None:
-                staged[wish.name], totals[wish.name] = self._stage(
-                    wish.name, rows, f"batch-{batch:08}", totals[wish.name]
-                )
+                staged[wish.name], more = self._stage(wish.name, rows, f"batch-{batch:08}")
+                totals[wish.name] += more
         return {"deliveries": staged, "totals": _plain(totals), "closing": None}
 
     def _deliver_closing(self, deltas: Deltas, step: Step) -> dict[str, Any]:
@@ -186,19 +177,19 @@ class Running:
                 closing = str(self.folder / "closing" / wish.name)
                 rows.write.mode("overwrite").parquet(closing)
                 kept = self.spark.read.schema(rows.schema).parquet(closing)
-                staged[wish.name], totals[wish.name] = self._stage(wish.name, kept, label, totals[wish.name])
+                staged[wish.name], more = self._stage(wish.name, kept, label)
+                totals[wish.name] += more
         return {"deliveries": staged, "totals": _plain(totals), "closing": True}
 
-    def _stage(self, name: str, rows: DataFrame, label: str, before: Totals) -> tuple[Note, Totals]:
-        seen = Observation()
-        counted = rows.observe(
-            seen,
-            f.expr(f"coalesce(sum(if({FINAL}, {WEIGHT}, 0L)), 0L)").alias("final"),
-            f.expr(f"coalesce(sum(if({FINAL}, 0L, {WEIGHT})), 0L)").alias("tentative"),
-        )
-        note = self.sinks[name].stage(counted, label)
-        found = seen.get
-        return note, Totals(before.final + found["final"], before.tentative + found["tentative"])
+    def _stage(self, name: str, rows: DataFrame, label: str) -> tuple[Note, Totals]:
+        """Hand rows to a query's sink, and count them."""
+        sink = self.sinks[name]
+        if sink.counts:
+            note = sink.stage(rows, label)
+            return note, Totals(note["final"], note["tentative"])
+        kept = Path(self.engine.memory.scratch(f"stage-{name}"))
+        rows.write.mode("overwrite").parquet(str(kept))
+        return sink.stage(self.spark.read.schema(rows.schema).parquet(str(kept)), label), totals_in(kept)
 
 
 def _told(error: BaseException) -> BaseException:

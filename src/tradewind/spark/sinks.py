@@ -9,7 +9,7 @@ from __future__ import annotations
 import queue
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,7 +21,7 @@ from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import BIGINT, BOOLEAN
 from tradewind.errors import DataError, unknown
 from tradewind.spark.columns import WEIGHT
-from tradewind.spark.delivery import FINAL
+from tradewind.spark.delivery import FINAL, Totals, totals_in, totals_of
 from tradewind.spark.sources.csv_records import header_of
 from tradewind.spark.sources.landing import PARSERS
 from tradewind.spark.sources.options import checked
@@ -35,6 +35,9 @@ Note = Mapping[str, Any]
 
 class Sink(Protocol):
     """Takes the rows of one query."""
+
+    counts: bool
+    """Whether a note tells how many `final` and `tentative` rows were staged."""
 
     def stage(self, rows: DataFrame, label: str) -> Note:
         """Work the rows out and keep them aside."""
@@ -79,6 +82,7 @@ class Files:
         self.format = format_
         self._schema = schema
         self._options = {**_DEFAULTS.get(format_, {}), **options}
+        self.counts = format_ == "parquet"
 
     def stage(self, rows: DataFrame, label: str) -> Note:
         """Write the batch's files where no reader looks."""
@@ -90,7 +94,8 @@ class Files:
         writer.save(str(staging))
         files = sorted(file.name for file in staging.iterdir() if file.is_file() and file.name[0] not in "._")
         named = [[file, f"{label}-{i}{file[file.index('.') :]}"] for i, file in enumerate(files)]
-        return {"label": label, "files": named}
+        counted = asdict(totals_in(staging)) if self.counts else {}
+        return {"label": label, "files": named, **counted}
 
     def publish(self, note: Note) -> None:
         """Move the staged files to their place; those that are there already were moved before."""
@@ -155,6 +160,8 @@ def _text(value: Any) -> str:
 class Pulled:
     """Rows for whoever pulls them in this process, as Arrow tables, batch by batch."""
 
+    counts = True
+
     def __init__(self) -> None:
         self._waiting: queue.SimpleQueue[pa.Table | None] = queue.SimpleQueue()
         self._staged: pa.Table | None = None
@@ -162,7 +169,7 @@ class Pulled:
     def stage(self, rows: DataFrame, label: str) -> Note:
         """Bring the rows into this process."""
         self._staged = rows.toArrow()
-        return {"label": label}
+        return {"label": label, **asdict(totals_of(self._staged))}
 
     def publish(self, note: Note) -> None:
         """Put them where they are waited for."""
@@ -185,6 +192,8 @@ class Pulled:
 class Shown:
     """Rows shown as they come, by a function that prints."""
 
+    counts = True
+
     def __init__(self, show: Callable[[pa.Table], None]) -> None:
         self._show = show
         self._staged: pa.Table | None = None
@@ -192,7 +201,7 @@ class Shown:
     def stage(self, rows: DataFrame, label: str) -> Note:
         """Bring the rows into this process."""
         self._staged = rows.toArrow()
-        return {"label": label}
+        return {"label": label, **asdict(totals_of(self._staged))}
 
     def publish(self, note: Note) -> None:
         """Print them."""
@@ -205,12 +214,14 @@ class Shown:
 
 
 class Nowhere:
-    """Rows are worked out and thrown away: for measuring."""
+    """Rows are worked out and thrown away: for measuring. Each delta is counted as one final row."""
+
+    counts = True
 
     def stage(self, rows: DataFrame, label: str) -> Note:
-        """Work them out."""
-        rows.write.format("noop").mode("overwrite").save()
-        return {"label": label}
+        """Work them out, all columns of them: Spark does not see that they are only counted."""
+        count = rows._jdf.queryExecution().toRdd().count()  # noqa: SLF001 - PySpark's own way would fetch or drop them
+        return {"label": label, **asdict(Totals(final=count))}
 
     def publish(self, note: Note) -> None:
         """There is nothing to see."""

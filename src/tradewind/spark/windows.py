@@ -14,23 +14,46 @@ from tradewind.spark.types import ddl, quote
 IN_WINDOW = "_window"
 """The column that holds a row's window: rows may have a `window` of their own."""
 
+START = "_window_start"
+"""The column that holds a window's start, as a number where a window is over time."""
+
 
 def in_windows(frame: DataFrame, window: TimeWindow | ValueWindow | None, schema: Schema) -> DataFrame:
     """The rows of a frame in their windows, which stand in `_window`; rows that lie in none are gone."""
     if window is None:
         return frame
+    return at_starts(frame, window, schema).selectExpr("*", f"{window_sql(window, schema)} AS {IN_WINDOW}").drop(START)
+
+
+def at_starts(frame: DataFrame, window: TimeWindow | ValueWindow, schema: Schema) -> DataFrame:
+    """The rows of a frame with the starts of their windows. To group by these is faster than by Spark's own windows:
+    a number is hashed, not a struct, and the window is worked out per group, not per row.
+    """
     if isinstance(window, TimeWindow):
-        return frame.selectExpr("*", f"{_over_time(window)} AS {IN_WINDOW}")
-    starts = _value_starts(window, schema.type_of(window.column))
-    rows = frame.selectExpr("*", f"explode({starts}) AS _start")
+        return _at_times(frame, window)
+    return frame.selectExpr("*", f"explode({_value_starts(window, schema.type_of(window.column))}) AS {START}")
+
+
+def window_sql(window: TimeWindow | ValueWindow, schema: Schema) -> str:
+    """The window that starts at a start."""
+    if isinstance(window, TimeWindow):
+        end = f"timestamp_micros({START} + {window.size}L)"
+        return f"named_struct('start', timestamp_micros({START}), 'end', {end})"
     kind = ddl(schema.type_of(window.column))
-    bounds = f"named_struct('start', {_held('_start', kind)}, 'end', {_held(f'_start + {_number(window.size)}', kind)})"
-    return rows.selectExpr("*", f"{bounds} AS {IN_WINDOW}").drop("_start")
+    return f"named_struct('start', {_held(START, kind)}, 'end', {_held(f'{START} + {_number(window.size)}', kind)})"
 
 
-def _over_time(window: TimeWindow) -> str:
-    size, step = f"'{window.size} microseconds'", f"'{window.step} microseconds'"
-    return f"window({quote(window.column)}, {size}, {step}, '{window.offset} microseconds')"
+def _at_times(frame: DataFrame, window: TimeWindow) -> DataFrame:
+    time = f"unix_micros({quote(window.column)})"
+    last = f"({time} - pmod({time} - {window.offset}L, {window.step}L))"
+    many = math.ceil(window.size / window.step)
+    if many == 1:
+        rows = frame.selectExpr("*", f"{last} AS {START}").where(f"{START} IS NOT NULL")
+    else:
+        each = ", ".join(f"{last} - {back * window.step}L" for back in range(many))
+        rows = frame.where(f"{time} IS NOT NULL").selectExpr("*", f"explode(array({each})) AS {START}")
+    # Windows do not always follow one another closely.
+    return rows if window.size % window.step == 0 else rows.where(f"{START} > {time} - {window.size}L")
 
 
 def _number(value: Number) -> str:

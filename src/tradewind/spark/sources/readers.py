@@ -141,12 +141,17 @@ class FileReader(_Reader):
                 self._land(file, desk, plan)
         if direct:
             frame = spark.read.schema(self._shape).parquet(*map(literal, direct))
-            plan.direct = frame.selectExpr(*self._columns(), *_arrival(desk, _FILE_ORDER, "_metadata.row_index"))
+            shown = [*self._columns(), *_arrival(desk, _FILE_ORDER, "_metadata.row_index")]
+            # Most often the columns are as they are, and what need not be parsed is not.
+            plan.direct = frame if shown == list(map(quote, self._schema.names)) else frame.selectExpr(*shown)
             plan.facts = _facts([footers[file] for file in direct])
         return plan
 
     def _columns(self) -> list[str]:
-        columns = [f"{normal_sql(quote(name), type_)} AS {quote(name)}" for name, type_ in self.source.schema.columns]
+        columns = []
+        for name, type_ in self.source.schema.columns:
+            own, normal = quote(name), normal_sql(quote(name), type_)
+            columns.append(own if normal == own else f"{normal} AS {own}")
         return [*columns, f"coalesce({WEIGHT}, 1L) AS {WEIGHT}"] if self.source.revisions else columns
 
     def _land(self, file: Path, desk: Desk, plan: Plan) -> None:
