@@ -53,18 +53,30 @@ def latest(one: str, two: str) -> str:
     return f"if({one} IS NULL OR {two} IS NULL, NULL, greatest({one}, {two}))"
 
 
+def passing(value: int, column: str) -> str:
+    """A number that is another one in the next batch, for a comparison with a column.
+
+    Spark writes plain numbers into the code that it compiles for a plan, so each batch would be compiled anew, and run
+    slowly until Java has warmed to it. An array is handed to the code instead; its place must look as if it depended
+    on the row, or the number would be taken out before.
+    """
+    return f"array({value}L)[{column} & 0L]"
+
+
 def is_final_sql(due: str, mark: float) -> str:
     """Whether a row that is settled at `due` can be relied on at a mark."""
     if mark == math.inf:
         return "true"
-    return "false" if mark == -math.inf else f"coalesce({due} < {int(mark)}L, false)"
+    return "false" if mark == -math.inf else f"coalesce({due} < {passing(int(mark), due)}, false)"
 
 
 def reaches_sql(until: str, threshold: float) -> str:
     """Whether a remembered row can still be touched by what comes from the threshold on."""
     if threshold == -math.inf:
         return "true"
-    return f"{until} IS NULL" if threshold == math.inf else f"({until} IS NULL OR {until} >= {int(threshold)}L)"
+    if threshold == math.inf:
+        return f"{until} IS NULL"
+    return f"({until} IS NULL OR {until} >= {passing(int(threshold), until)})"
 
 
 def consolidated(frame: DataFrame, columns: Sequence[str]) -> DataFrame:

@@ -19,6 +19,7 @@ from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.schema import Schema
 from tradewind.spark.columns import DUE, UNTIL, WEIGHT, is_final_sql, quoted
 from tradewind.spark.step import Step, together
+from tradewind.spark.weights import exchanges
 
 FINAL = "_final"
 _WAITING, _NEWS = "_waiting", "_news"
@@ -88,6 +89,12 @@ def deliverable(wish: Wish, step: Step, news: DataFrame | None) -> DataFrame | N
     clock = step.clocks[wish.operator]
     if news is None and clock.before == clock.now:
         return None
+    final = is_final_sql(DUE, clock.now)
+    direct = None
+    if news is not None and exchanges(wish.operator):
+        # Rows that come once and are final at once, most often nearly all, need not be compared with any others.
+        direct = news.where(f"{final} AND {WEIGHT} > 0").selectExpr(*quoted(names), f"true AS {FINAL}", WEIGHT)
+        news = news.where(f"NOT ({final} AND {WEIGHT} > 0)")
     table = f"query-{wish.name}"
     told = step.memory.read(table, float("-inf"))
     waiting = told.where(f"NOT {is_final_sql(DUE, clock.before)}") if told is not None else None
@@ -102,7 +109,7 @@ def deliverable(wish: Wish, step: Step, news: DataFrame | None) -> DataFrame | N
     totals = [f"`sum({name})` AS {name}" for name in (_WAITING, _NEWS)]
     rows = summed.selectExpr(*quoted([*names, DUE]), *totals, f"{DUE} AS {UNTIL}")
     written = step.memory.rewrite(table, rows.where(f"{_WAITING} <> 0 OR {_NEWS} <> 0"), float("-inf"))
-    return None if written is None else _told(written, names, is_final_sql(DUE, clock.now), wish.tentative)
+    return together(direct, None if written is None else _told(written, names, final, wish.tentative))
 
 
 def _told(rows: DataFrame, names: list[str], final: str, tentative: bool) -> DataFrame:

@@ -59,25 +59,36 @@ def _detached(functions: Functions, schema: Schema) -> list[Column]:
     return found
 
 
+def _window_of(node: Aggregate | Partial) -> TimeWindow | ValueWindow | None:
+    if isinstance(node.window, TimeWindow | ValueWindow | None):
+        return node.window
+    raise TypeError(node.window)
+
+
 def _groups(node: Aggregate | Partial) -> list[str]:
-    return [*node.keys, *([WINDOW] if node.window is not None else [])]
+    """The columns that rows are grouped by: the keys and where the window starts."""
+    return [*node.keys, *([START] if node.window is not None else [])]
+
+
+def _shown(frame: DataFrame, node: Aggregate | Partial) -> DataFrame:
+    """Groups with their windows in full."""
+    window = _window_of(node)
+    if window is None:
+        return frame
+    return frame.selectExpr("*", f"{window_sql(window, node.input.schema)} AS {quote(WINDOW)}").drop(START)
 
 
 def _lifted(frame: DataFrame, node: Aggregate | Partial, columns: list[Column], weight: str | None) -> DataFrame:
     """The states of the new rows, per group."""
-    window, schema = node.window, node.input.schema
-    if not isinstance(window, TimeWindow | ValueWindow | None):
-        raise TypeError(window)
-    rows = frame if window is None else at_starts(frame, window, schema)
-    groups = [*node.keys, *([START] if window is not None else [])]
+    window = _window_of(node)
+    rows = frame if window is None else at_starts(frame, window, node.input.schema)
     parts = [
         f.expr(part.lift).alias(name)
         for number, column in enumerate(columns)
         for name, part in zip(column.parts(number), column.state.parts, strict=True)
     ]
     count = f.expr(f"sum({weight})" if weight else "count(1)").alias(_COUNT)
-    lifted = rows.groupBy(*quoted(groups)).agg(count, *parts)
-    return lifted if window is None else lifted.selectExpr("*", f"{window_sql(window, schema)} AS {quote(WINDOW)}")
+    return rows.groupBy(*quoted(_groups(node))).agg(count, *parts)
 
 
 def _all_parts(columns: list[Column]) -> list[str]:
@@ -131,10 +142,9 @@ def aggregate(node: Aggregate, step: Step) -> DataFrame | None:
     if news is None:
         return None
     news, weight = _weighed(node, news)
-    schema, groups = node.input.schema, _groups(node)
-    columns = columns_of(node.functions, schema, weight, lean=node.input.append_only)
+    columns = columns_of(node.functions, node.input.schema, weight, lean=node.input.append_only)
     lifted = _lifted(news, node, columns, weight)
-    return _exchanged(node, step, lifted, groups, columns)
+    return _exchanged(node, step, lifted, columns)
 
 
 def _weighed(node: Aggregate | Partial, news: DataFrame) -> tuple[DataFrame, str | None]:
@@ -145,21 +155,26 @@ def _weighed(node: Aggregate | Partial, news: DataFrame) -> tuple[DataFrame, str
     return (single_copies(news) if unfold else news), WEIGHT
 
 
-def _exchanged(
-    node: Aggregate | Merge, step: Step, lifted: DataFrame, groups: list[str], columns: list[Column]
-) -> DataFrame | None:
+def _exchanged(node: Aggregate | Merge, step: Step, lifted: DataFrame, columns: list[Column]) -> DataFrame | None:
     """Merge new states into those remembered, remember the outcome, and give the answers that changed."""
+    groups = list(node.keys) if isinstance(node, Merge) else _groups(node)
     kept = [*groups, _COUNT, *_all_parts(columns)]
     remembered = step.read(node, "groups")
-    before = remembered.selectExpr(*quoted(kept), f"false AS {_NEW}") if remembered is not None else None
+    before = None
+    if remembered is not None:
+        # Dealt out as the new ones are, so that those need not be once more.
+        dealt = remembered.repartition(step.partitions, *quoted(groups)) if groups else remembered
+        before = dealt.selectExpr(*quoted(kept), f"false AS {_NEW}")
     states = together(before, lifted.selectExpr(*quoted(kept), f"true AS {_NEW}"))
     if states is None:
         return None
     merged = _merged(states, groups, columns)
-    written = step.rewrite(node, "groups", merged.selectExpr("*", f"{due_sql(node.schema)} AS {UNTIL}"))
+    written = step.rewrite(node, "groups", _dated(merged, node))
     if written is None:
         return None
     changed = written.where(_NEW)
+    if isinstance(node, Aggregate):
+        changed, groups = _shown(changed, node), [*node.keys, *([WINDOW] if node.window is not None else [])]
     answers = []
     for number, column in enumerate(columns):
         names = column.parts(number)
@@ -171,6 +186,16 @@ def _exchanged(
     had, has = f"coalesce({_old(_COUNT)} > 0, false)", f"coalesce({_COUNT} > 0, false)"
     found = _exchange(changed, groups, answers, had, has)
     return found.selectExpr(*quoted(node.schema.names), f"{due_sql(node.schema)} AS {DUE}", WEIGHT)
+
+
+def _dated(states: DataFrame, node: Aggregate | Merge) -> DataFrame:
+    """States with the moment by which they are settled."""
+    window = _window_of(node) if isinstance(node, Aggregate) else None
+    due = f"{due_sql(node.schema)} AS {UNTIL}"
+    if window is None:
+        return states.selectExpr("*", due)
+    whole = states.selectExpr("*", f"{window_sql(window, node.input.schema)} AS {quote(WINDOW)}")
+    return whole.selectExpr("*", due).drop(WINDOW)
 
 
 def _packed(parts: list[str]) -> str:
@@ -188,11 +213,10 @@ def partial(node: Partial, step: Step) -> DataFrame | None:
     if news is None:
         return None
     news, weight = _weighed(node, news)
-    schema, groups = node.input.schema, _groups(node)
-    columns = columns_of(node.functions, schema, weight, lean=False)
-    lifted = _lifted(news, node, columns, weight)
-    states = [f"{_packed(c.parts(i))} AS {quote(c.name)}" for i, c in enumerate(columns)]
-    packed = lifted.selectExpr(*quoted(groups), *states)
+    columns = columns_of(node.functions, node.input.schema, weight, lean=False)
+    lifted = _shown(_lifted(news, node, columns, weight), node)
+    states = {c.name: f"{_packed(c.parts(i))} AS {quote(c.name)}" for i, c in enumerate(columns)}
+    packed = lifted.selectExpr(*(states.get(name, quote(name)) for name in node.schema.names))
     return packed.selectExpr("*", f"{due_sql(node.schema)} AS {DUE}", f"1L AS {WEIGHT}")
 
 
@@ -203,9 +227,8 @@ def merge(node: Merge, step: Step) -> DataFrame | None:
         return None
     columns = _detached(node.functions, node.input.schema)
     unpacked = [f"{quote(c.name)}.p{i} AS {name}" for n, c in enumerate(columns) for i, name in enumerate(c.parts(n))]
-    groups = list(node.keys)
-    states = news.selectExpr(*quoted(groups), f"{WEIGHT} AS {_COUNT}", *unpacked)
-    return _exchanged(node, step, states, groups, columns)
+    states = news.selectExpr(*quoted(node.keys), f"{WEIGHT} AS {_COUNT}", *unpacked)
+    return _exchanged(node, step, states, columns)
 
 
 def finish(node: Finish, step: Step) -> DataFrame | None:

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from tradewind.spark.columns import UNTIL, WEIGHT, consolidated, reaches_sql
+from tradewind.spark.columns import UNTIL, WEIGHT, consolidated, passing, reaches_sql
 
 _MANY = 12
 """So many segments of one table are made one."""
@@ -107,7 +107,7 @@ class Memory:
         schema = StructType.fromJson(json.loads(self._schemas[table]))
         frame = self._spark.read.schema(schema).parquet(str(self._folder / segment.path))
         if segment.below is not None:
-            frame = frame.where(f"{UNTIL} < {segment.below}L")
+            frame = frame.where(f"{UNTIL} < {passing(segment.below, UNTIL)}")
         return frame.where(reaches_sql(UNTIL, threshold))
 
     def append(self, table: str, frame: DataFrame) -> DataFrame | None:

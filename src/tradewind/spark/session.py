@@ -27,6 +27,7 @@ _SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.streaming.numRecentProgressUpdates": "10",
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
+    "spark.sql.codegen.cache.maxEntries": "2000",
     # Sketches and lists of 128 groups (Spark's own bound) are few; beyond it their rows would be sorted.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "20000",
     # Deep plans overflow the stack of the thread that prints or optimises them.

@@ -66,6 +66,11 @@ class Step:
         return self.memory.batch
 
     @property
+    def partitions(self) -> int:
+        """How many parts rows are dealt out to when they are grouped."""
+        return int(self.spark.conf.get("spark.sql.shuffle.partitions") or 1)
+
+    @property
     def tables(self) -> Tables:
         """The named tables that boxes read and update."""
         if self._tables is None:

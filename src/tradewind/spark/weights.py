@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
+from tradewind.algebra.expressions.tree import Column, Field
+from tradewind.algebra.operators.aggregation import WINDOW, Aggregate
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import ConnectionPoint, Filter, Join, Map, Source, Union
 from tradewind.algebra.operators.derived import Derived
+from tradewind.algebra.windows import TimeWindow
 from tradewind.spark.columns import WEIGHT
 
 
@@ -19,6 +22,29 @@ def is_unit(node: Operator) -> bool:
     if isinstance(node, Filter | Map | Union | ConnectionPoint | Join):
         return all(is_unit(child) for child in node.inputs)
     return isinstance(node, Source)
+
+
+def exchanges(node: Operator) -> bool:
+    """Whether a batch's deltas of the node hold each different row at most once: an answer goes and another one comes.
+
+    Groups differ, and the answers before and after do; a map must keep apart what was apart.
+    """
+    if isinstance(node, Derived):
+        return exchanges(node.expand())
+    if isinstance(node, Filter):
+        return exchanges(node.input)
+    if isinstance(node, Map):
+        return exchanges(node.input) and _keeps_apart(node)
+    return isinstance(node, Aggregate) and isinstance(node.window, TimeWindow | None)
+
+
+def _keeps_apart(node: Map) -> bool:
+    """Whether every column of the input is there as it was; of an aggregate's own window its start or end is enough."""
+    kept = {expression.name for _, expression in node.columns if isinstance(expression, Column)}
+    if isinstance(node.input, Aggregate) and node.input.window is not None:
+        window = Column(WINDOW)
+        kept.update(WINDOW for _, found in node.columns if isinstance(found, Field) and found.of == window)
+    return kept >= set(node.input.schema.names)
 
 
 def single_copies(frame: DataFrame) -> DataFrame:

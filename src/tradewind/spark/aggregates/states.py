@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from tradewind.algebra.aggregates import AggregateCall, UserAggregate
 from tradewind.algebra.expressions.tree import Column, Field, LiteralValue, substitute
 from tradewind.algebra.schema import Schema
-from tradewind.algebra.types import BIGINT, DataType, decimal, is_fraction, is_integer
+from tradewind.algebra.types import BIGINT, DataType, decimal, is_fraction
 from tradewind.spark.aggregates.multisets import MULTISETS
 from tradewind.spark.expressions import spark_sql
 from tradewind.spark.literals import text_sql
@@ -89,10 +89,11 @@ def _count(name: str, _: DataType, __: tuple[LiteralValue, ...], rows: Rows, ___
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """Columns that hold a total, and its SQL as an exact number or a double."""
+    """Columns that hold a total, and its SQL: as an exact number or a double, and as the answer's own type."""
 
     parts: tuple[Part, ...]
     exact: Callable[..., str]
+    answer: Callable[..., str]
 
 
 def _known_count(rows: Rows) -> Part:
@@ -103,11 +104,25 @@ def _whole_sum(type_: DataType, rows: Rows) -> _Sum:
     value = f"CAST({rows.value} AS BIGINT)"
     if type_ != BIGINT:
         # A sum of so many INTs that it leaves BIGINT would take 2^32 rows.
-        return _Sum((Part("BIGINT", f"sum({rows.times(value)})", _total),), lambda total: total)
+        return _Sum((Part("BIGINT", f"sum({rows.times(value)})", _total),), _itself, _itself)
     # The halves of a BIGINT add up without leaving BIGINT, so the total is exact whatever order rows come in.
     high, low = rows.times(f"shiftright({value}, 32)"), rows.times(f"({value} & 4294967295L)")
     parts = (Part("BIGINT", f"sum({high})", _total), Part("BIGINT", f"sum({low})", _total))
-    return _Sum(parts, lambda a, b: f"(CAST({a} AS DECIMAL(20,0)) * 4294967296BD + CAST({b} AS DECIMAL(20,0)))")
+
+    def fitting(high: str, low: str) -> str:
+        # What the low half has over is the high one's. Decimals would do as well, at ten times the cost.
+        carried = f"({high} + shiftright({low}, 32))"
+        fits = f"{carried} >= -2147483648L AND {carried} <= 2147483647L"
+        return f"if({fits}, shiftleft({carried}, 32) | ({low} & 4294967295L), NULL)"
+
+    def exact(high: str, low: str) -> str:
+        return f"(CAST({high} AS DECIMAL(20,0)) * 4294967296BD + CAST({low} AS DECIMAL(20,0)))"
+
+    return _Sum(parts, exact, fitting)
+
+
+def _itself(total: str) -> str:
+    return total
 
 
 def _decimal_sum(type_: DataType, rows: Rows) -> _Sum:
@@ -115,13 +130,13 @@ def _decimal_sum(type_: DataType, rows: Rows) -> _Sum:
     kept = decimal(min(38, precision + 10), scale)
     value = rows.value if rows.weight is None else f"({rows.value}) * CAST({rows.weight} AS DECIMAL(10,0))"
     lift = f"try_cast(try_sum({value}) AS {ddl(kept)})"
-    return _Sum((Part(ddl(kept), lift, lambda c: f"try_cast(try_sum({c}) AS {ddl(kept)})"),), lambda total: total)
+    return _Sum((Part(ddl(kept), lift, lambda c: f"try_cast(try_sum({c}) AS {ddl(kept)})"),), _itself, _itself)
 
 
 def _fraction_sum(rows: Rows, lean: bool) -> _Sum:
     value = f"CAST({rows.value} AS DOUBLE)"
     if lean:
-        return _Sum((Part("DOUBLE", f"sum({rows.times(value)})", _total),), lambda total: total)
+        return _Sum((Part("DOUBLE", f"sum({rows.times(value)})", _total),), _itself, _one_zero)
     finite = f"abs({value}) < double('Infinity')"
     parts = [Part("DOUBLE", f"coalesce(sum({rows.times(f'if({finite}, {value}, 0D)')}), 0D)", _total)]
     odd = ("double('Infinity')", "double('-Infinity')", "double('NaN')")
@@ -133,7 +148,11 @@ def _fraction_sum(rows: Rows, lean: bool) -> _Sum:
             f"({odd} WHEN {up} > 0 THEN double('Infinity') WHEN {down} > 0 THEN double('-Infinity') ELSE {total} END)"
         )
 
-    return _Sum(tuple(parts), exact)
+    return _Sum(tuple(parts), exact, lambda *columns: _one_zero(exact(*columns)))
+
+
+def _one_zero(total: str) -> str:
+    return f"({total} + 0D)"
 
 
 def _sum_of(type_: DataType, rows: Rows, lean: bool) -> _Sum:
@@ -144,17 +163,10 @@ def _sum_of(type_: DataType, rows: Rows, lean: bool) -> _Sum:
 
 def _sum(_: str, type_: DataType, __: tuple[LiteralValue, ...], rows: Rows, lean: bool) -> State:
     total = _sum_of(type_, rows, lean)
-
-    def answer(*columns: str) -> str:
-        exact = total.exact(*columns)
-        return (
-            f"({exact} + 0D)" if is_fraction(type_) else f"try_cast({exact} AS BIGINT)" if is_integer(type_) else exact
-        )
-
     if lean:
-        return State(total.parts, answer)
+        return State(total.parts, total.answer)
     parts = (*total.parts, _known_count(rows))
-    return State(parts, lambda *columns: f"if({columns[-1]} <> 0L, {answer(*columns[:-1])}, NULL)")
+    return State(parts, lambda *columns: f"if({columns[-1]} <> 0L, {total.answer(*columns[:-1])}, NULL)")
 
 
 def _avg(_: str, type_: DataType, __: tuple[LiteralValue, ...], rows: Rows, lean: bool) -> State:
