@@ -81,8 +81,11 @@ def _only_value(group: pq.RowGroupMetaData, name: str) -> Any:
     return None
 
 
-def deliverable(wish: Wish, step: Step, news: DataFrame | None) -> DataFrame | None:
-    """The columns, `_final` and `_weight` of everything that a batch has to tell a reader; None for nothing."""
+def deliverable(wish: Wish, step: Step, news: DataFrame | None, *, lasting: bool = True) -> DataFrame | None:
+    """The columns, `_final` and `_weight` of everything that a batch has to tell a reader; None for nothing.
+
+    What was told is remembered, unless it is not to last.
+    """
     names = list(wish.operator.schema.names)
     if wish.operator.append_only:
         return None if news is None else news.selectExpr(*quoted(names), f"true AS {FINAL}", WEIGHT)
@@ -108,7 +111,8 @@ def deliverable(wish: Wish, step: Step, news: DataFrame | None) -> DataFrame | N
     summed = both.groupBy(*quoted([*names, DUE])).agg({_WAITING: "sum", _NEWS: "sum"})
     totals = [f"`sum({name})` AS {name}" for name in (_WAITING, _NEWS)]
     rows = summed.selectExpr(*quoted([*names, DUE]), *totals, f"{DUE} AS {UNTIL}")
-    written = step.memory.rewrite(table, rows.where(f"{_WAITING} <> 0 OR {_NEWS} <> 0"), float("-inf"))
+    rows = rows.where(f"{_WAITING} <> 0 OR {_NEWS} <> 0")
+    written = step.memory.rewrite(table, rows, float("-inf")) if lasting else rows
     return together(direct, None if written is None else _told(written, names, final, wish.tentative))
 
 

@@ -171,7 +171,7 @@ class Running:
         # Sorted behind the batch after which the end came, before the next.
         label = f"batch-{self.engine.memory.committed.batch:08}-end"
         for wish in self.wishes:
-            rows = deliverable(wish, step, deltas[wish.name])
+            rows = deliverable(wish, step, deltas[wish.name], lasting=False)
             if rows is not None:
                 # Kept beside the delivery, whatever its format, to be taken back from should more rows come.
                 closing = str(self.folder / "closing" / wish.name)

@@ -12,6 +12,8 @@ from pyspark.sql import SparkSession
 
 from tradewind.spark.expressions import SETTINGS
 
+CHECKPOINTS = "spark.sql.streaming.checkpointFileManagerClass"
+
 _SETTINGS = {
     # Meaning, beside what expressions need: timestamps are whole microseconds in files too.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
@@ -24,6 +26,9 @@ _SETTINGS = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    # Hadoop's usual ways with local files start processes (chmod, readlink) for each of them: 0.1 s a batch.
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    CHECKPOINTS: "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.streaming.numRecentProgressUpdates": "10",
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",

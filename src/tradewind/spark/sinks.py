@@ -219,8 +219,8 @@ class Nowhere:
     counts = True
 
     def stage(self, rows: DataFrame, label: str) -> Note:
-        """Work them out, all columns of them: Spark does not see that they are only counted."""
-        count = rows._jdf.queryExecution().toRdd().count()  # noqa: SLF001 - PySpark's own way would fetch or drop them
+        """Work their own columns out: Spark does not see that they are only counted."""
+        count = rows.drop(FINAL, WEIGHT)._jdf.queryExecution().toRdd().count()  # noqa: SLF001 - PySpark's own way would fetch or drop them
         return {"label": label, **asdict(Totals(final=count))}
 
     def publish(self, note: Note) -> None:
