@@ -26,7 +26,8 @@ from tradewind.spark.delivery import Totals, Wish
 from tradewind.spark.engine import Engine
 from tradewind.spark.query import Report, Running
 from tradewind.spark.session import Session, start
-from tradewind.spark.sinks import Files, Pulled
+from tradewind.spark.sinks import Dequeuer, Files, Pulled
+from tradewind.spark.sources.gathering import Gatherer
 from tradewind.spark.sources.push import Inbox
 from tradewind.spark.sources.reading import reader
 
@@ -70,7 +71,7 @@ class Live:
             self._start_afresh()
         self._refuse_foreign_deliveries()
         claim(self.state, identity(written, self.horizon))
-        self._inboxes: dict[tuple[str, str], Inbox] = {}
+        self._inboxes: dict[tuple[str, str], Gatherer] = {}
         self.running: Running | None = None
         self.failed: BaseException | None = None
 
@@ -112,6 +113,8 @@ class Live:
 
     def stop(self) -> None:
         """Stop the query and Spark; what was committed stays, unless no state folder was given."""
+        while self._inboxes:
+            self._inboxes.popitem()[1].close()
         if self.running is not None:
             self.running.stop()
             self.running.engine.release()
@@ -123,10 +126,10 @@ class Live:
 
     def results(self, name: str) -> Iterator[pa.Table]:
         """The rows of a query as they come, batch by batch: its columns, `_final` and `_weight`, until the run ends."""
-        sink = self._pulled(name)
+        dequeuer = self._pulled(name).first()
         while True:
             try:
-                found = sink.pull(timeout=0.2)
+                found = dequeuer.pull(timeout=0.2)
             except queue.Empty:
                 if self.wait(0.05):
                     self._finish_pulls()
@@ -138,9 +141,13 @@ class Live:
     def dequeue(self, name: str, timeout: float | None = None) -> pa.Table | None:
         """The next rows of a query; None when the time is over or nothing more will come."""
         try:
-            return self._pulled(name).pull(timeout=timeout)
+            return self._pulled(name).first().pull(timeout=timeout)
         except queue.Empty:
             return None
+
+    def dequeuer(self, name: str) -> Dequeuer:
+        """One more place to pull a query's rows from: each gets all of them. The first is what `dequeue` pulls from."""
+        return self._pulled(name).another()
 
     def change(self, queries: Mapping[str, Delivery]) -> None:
         """Go on with other parameters (predicates, sample rates, windows over time) from the next batch on.
@@ -155,7 +162,9 @@ class Live:
         self.running.change(rewrite(written, AT_ONE_SITE).graph, lambda: reclaim(self.state, identity_now))
 
     def enqueue(self, stream: str, rows: pa.Table | list[tuple[Any, ...]], origin: str | None = None) -> int:
-        """Push rows into a stream whose source is `format: push`; how many were taken."""
+        """Push rows into a stream whose source is `format: push`; how many were taken. They are on disk a moment later:
+        `flush` waits for that.
+        """
         declared = self._found.streams.get(stream)
         if declared is None:
             raise unknown("stream", stream, self._found.streams)
@@ -167,10 +176,15 @@ class Live:
                 hint=f"its pushed origins: {', '.join(pushed) or 'none; declare one with format: push'}.",
             )
         if (stream, chosen) not in self._inboxes:
-            self._inboxes[stream, chosen] = Inbox(
-                self.state / "inbox" / stream / chosen, declared.source.schema, revisions=declared.source.revisions
-            )
+            place = self.state / "inbox" / stream / chosen
+            inbox = Inbox(place, declared.source.schema, revisions=declared.source.revisions)
+            self._inboxes[stream, chosen] = Gatherer(inbox)
         return self._inboxes[stream, chosen].enqueue(rows)
+
+    def flush(self) -> None:
+        """Wait until all rows that were pushed are on disk, where a later run would find them too."""
+        for inbox in self._inboxes.values():
+            inbox.flush()
 
     @property
     def totals(self) -> dict[str, Totals]:

@@ -37,7 +37,7 @@ def sink_of(name: str, query: Query, base: Path, show: Callable[[str, pa.Table],
         case "memory":
             return Pulled()
         case "noop":
-            return Nowhere()
+            return Nowhere(columns=deliver.options.get("columns", True) is not False)
         case "console":
             return Shown((lambda rows: show(name, rows)) if show is not None else lambda _: None)
     if deliver.path is None:

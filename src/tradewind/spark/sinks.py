@@ -157,13 +157,29 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+class Dequeuer:
+    """Gets every row that is delivered, as Arrow tables, batch by batch, whoever else gets them too."""
+
+    def __init__(self) -> None:
+        self._waiting: queue.SimpleQueue[pa.Table | None] = queue.SimpleQueue()
+
+    def put(self, rows: pa.Table | None) -> None:
+        """Rows to be waited for; None when no more will come."""
+        self._waiting.put(rows)
+
+    def pull(self, timeout: float | None = None) -> pa.Table | None:
+        """The next batch of rows, waited for; None when no more will come. `queue.Empty` when the time is over."""
+        return self._waiting.get(timeout=timeout)
+
+
 class Pulled:
-    """Rows for whoever pulls them in this process, as Arrow tables, batch by batch."""
+    """Rows for those who pull them in this process. Nothing is copied for each."""
 
     counts = True
 
     def __init__(self) -> None:
-        self._waiting: queue.SimpleQueue[pa.Table | None] = queue.SimpleQueue()
+        self._dequeuers = [Dequeuer()]
+        self._free = True
         self._staged: pa.Table | None = None
 
     def stage(self, rows: DataFrame, label: str) -> Note:
@@ -174,7 +190,8 @@ class Pulled:
     def publish(self, note: Note) -> None:
         """Put them where they are waited for."""
         if self._staged is not None and self._staged.num_rows:
-            self._waiting.put(self._staged)
+            for one in self._dequeuers:
+                one.put(self._staged)
         self._staged = None
 
     def clear(self) -> None:
@@ -182,11 +199,20 @@ class Pulled:
 
     def finish(self) -> None:
         """Nothing more will come."""
-        self._waiting.put(None)
+        for one in self._dequeuers:
+            one.put(None)
 
-    def pull(self, timeout: float | None = None) -> pa.Table | None:
-        """The next batch of rows, waited for; None when no more will come. `queue.Empty` when the time is over."""
-        return self._waiting.get(timeout=timeout)
+    def first(self) -> Dequeuer:
+        """The one that has been there from the start, so that it misses nothing."""
+        self._free = False
+        return self._dequeuers[0]
+
+    def another(self) -> Dequeuer:
+        """One more, which gets what is delivered from now on; the first one as long as nobody has it."""
+        if self._free:
+            return self.first()
+        self._dequeuers.append(Dequeuer())
+        return self._dequeuers[-1]
 
 
 class Shown:
@@ -214,13 +240,21 @@ class Shown:
 
 
 class Nowhere:
-    """Rows are worked out and thrown away: for measuring. Each delta is counted as one final row."""
+    """Rows are worked out and thrown away: for measuring. Each delta is counted as one final row.
+
+    With `columns: false` they are only counted: nobody looks at them, and Spark need not either.
+    """
 
     counts = True
 
+    def __init__(self, *, columns: bool = True) -> None:
+        self._columns = columns
+
     def stage(self, rows: DataFrame, label: str) -> Note:
-        """Work their own columns out: Spark does not see that they are only counted."""
-        count = rows.drop(FINAL, WEIGHT)._jdf.queryExecution().toRdd().count()  # noqa: SLF001 - PySpark's own way would fetch or drop them
+        """Work the rows' own columns out; Spark does not see that they are only counted."""
+        if not self._columns:
+            return {"label": label, **asdict(Totals(final=rows.count()))}
+        count = rows.drop(FINAL, WEIGHT)._jdf.queryExecution().toRdd().count()  # noqa: SLF001 - no other way is as quick
         return {"label": label, **asdict(Totals(final=count))}
 
     def publish(self, note: Note) -> None:

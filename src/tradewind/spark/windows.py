@@ -14,6 +14,9 @@ from tradewind.spark.types import ddl, quote
 IN_WINDOW = "_window"
 """The column that holds a row's window: rows may have a `window` of their own."""
 
+_FEW = 8
+"""So many windows of a row are written out, which is faster than to count them off."""
+
 START = "_window_start"
 """The column that holds a window's start, as a number where a window is over time."""
 
@@ -50,8 +53,10 @@ def _at_times(frame: DataFrame, window: TimeWindow) -> DataFrame:
     if many == 1:
         rows = frame.selectExpr("*", f"{last} AS {START}").where(f"{START} IS NOT NULL")
     else:
-        each = ", ".join(f"{last} - {back * window.step}L" for back in range(many))
-        rows = frame.where(f"{time} IS NOT NULL").selectExpr("*", f"explode(array({each})) AS {START}")
+        starts = f"sequence({last} - {(many - 1) * window.step}L, {last}, {window.step}L)"
+        if many <= _FEW:
+            starts = f"array({', '.join(f'{last} - {back * window.step}L' for back in range(many))})"
+        rows = frame.where(f"{time} IS NOT NULL").selectExpr("*", f"explode({starts}) AS {START}")
     # Windows do not always follow one another closely.
     return rows if window.size % window.step == 0 else rows.where(f"{START} > {time} - {window.size}L")
 

@@ -45,12 +45,17 @@ class Inbox:
 
         Where the stream has revisions, a column `_weight` (or a `Weighted` row) says how often a row counts.
         """
-        table = self._fitting(rows) if isinstance(rows, pa.Table) else self._checked(rows)
+        table = self.fitting(rows)
         if table.num_rows:
-            self._write(table)
+            self.write(table)
         return int(table.num_rows)
 
-    def _write(self, table: pa.Table) -> None:
+    def fitting(self, rows: pa.Table | Sequence[GivenRow]) -> pa.Table:
+        """Rows in the declared columns and types; an error that says what does not fit."""
+        return self._converted(rows) if isinstance(rows, pa.Table) else self._checked(rows)
+
+    def write(self, table: pa.Table) -> None:
+        """Put fitting rows in, as one file."""
         # Names that begin with a dot are passed over by Spark.
         partial = self._folder / f".partial-{os.getpid()}-{threading.get_ident()}"
         pq.write_table(
@@ -67,7 +72,7 @@ class Inbox:
             os.utime(partial, ns=(written.st_atime_ns, self._last * _MILLISECOND))
             partial.rename(self._folder / f"rows-{self._last:015}.parquet")
 
-    def _fitting(self, table: pa.Table) -> pa.Table:
+    def _converted(self, table: pa.Table) -> pa.Table:
         """The declared columns of a table in their types."""
         if table.schema.equals(self._arrow):
             return table

@@ -1,0 +1,83 @@
+"""Rows that are pushed faster than files can be written one by one: what comes while a file is written goes into the
+next, so small pushes cost little and a lonely one is written at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from tradewind.interpreter.run import GivenRow
+from tradewind.spark.sources.push import Inbox
+
+_MOST_BYTES = 64_000_000
+"""So much may wait; whoever pushes more is held back. It is also the most that a file holds."""
+
+
+class Gatherer:
+    """Takes rows for an inbox, from any number of threads, and writes them in the order in which they came."""
+
+    def __init__(self, inbox: Inbox) -> None:
+        self._inbox = inbox
+        self._changed = threading.Condition()
+        self._waiting: list[pa.Table] = []
+        self._bytes = 0
+        self._writing = False
+        self._ended = False
+        self._failure: BaseException | None = None
+        self._writer = threading.Thread(target=self._write_all, name="tradewind-inbox", daemon=True)
+        self._writer.start()
+
+    def enqueue(self, rows: pa.Table | Sequence[GivenRow]) -> int:
+        """Take rows and say how many. They are on disk soon, and surely after `flush`."""
+        table = self._inbox.fitting(rows)
+        if not table.num_rows:
+            return 0
+        with self._changed:
+            self._changed.wait_for(lambda: self._bytes < _MOST_BYTES or self._failure is not None)
+            self._raise_failure()
+            self._waiting.append(table)
+            self._bytes += table.nbytes
+            self._changed.notify_all()
+        return int(table.num_rows)
+
+    def flush(self) -> None:
+        """Wait until everything that was taken is on disk."""
+        with self._changed:
+            self._changed.wait_for(lambda: not (self._waiting or self._writing) or self._failure is not None)
+            self._raise_failure()
+
+    def close(self) -> None:
+        """Write what waits, and end."""
+        try:
+            self.flush()
+        finally:
+            with self._changed:
+                self._ended = True
+                self._changed.notify_all()
+            self._writer.join()
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _write_all(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: bool(self._waiting) or self._ended)
+                if not self._waiting:
+                    return
+                taken, self._waiting, self._bytes, self._writing = self._waiting, [], 0, True
+                self._changed.notify_all()
+            try:
+                self._inbox.write(taken[0] if len(taken) == 1 else pa.concat_tables(taken).combine_chunks())
+            except BaseException as error:  # noqa: BLE001 - told to whoever pushes next
+                with self._changed:
+                    self._failure = error
+            with self._changed:
+                self._writing = False
+                self._changed.notify_all()
+                if self._failure is not None:
+                    return
