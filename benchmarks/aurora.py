@@ -1,6 +1,6 @@
 """Aurora's Table 2: nanoseconds from push to pull for a 64-byte tuple, beside Aurora's own figures.
 
-./dev bench aurora [--tuples 20000000] [--rounds 2]
+./dev bench aurora [--tuples 20000000] [--rounds 2] [--cases null]
 
 A case is a network, how many dequeuers get every tuple, and how many tuples are enqueued at a time. Aurora's figures
 are those of the paper (2 million tuples, a machine of 2003). A micro-batch takes some tenths of a second whatever is in
@@ -50,6 +50,7 @@ CASES = [
     Case("union-chain", 1, 1_000, 858),
 ]
 COLUMNS = "ts TIMESTAMP, " + ", ".join(f"v{i} BIGINT" for i in range(7))
+PUSH = "{format: push}"
 EMPTY = [f"empty{i}" for i in range(5)]
 FLOWS = {
     "null": "{out: {box: filter, in: tuples, where: 'true'}}",
@@ -63,9 +64,7 @@ FLOWS = {
 def network(folder: Path, case: Case) -> Deployment:
     """The deployment of a case: with no dequeuers tuples are discarded as soon as they are there."""
     lines = ["sites: {here: {cores: 2}}", "streams:"]
-    lines += [
-        f"  {name}: {{schema: '{COLUMNS}', time: ts, at: {{here: {{format: push}}}}}}" for name in ("tuples", *EMPTY)
-    ]
+    lines += [f"  {name}: {{schema: '{COLUMNS}', time: ts, at: {{here: {PUSH}}}}}" for name in ("tuples", *EMPTY)]
     kind = "memory" if case.dequeuers else "noop, options: {columns: false}"
     lines += ["queries:", "  q:", f"    flow: {FLOWS[case.network]}", f"    deliver: {{site: here, format: {kind}}}"]
     file = folder / f"{case.network}-{case.dequeuers}.yaml"
@@ -122,12 +121,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tuples", type=int, default=20_000_000)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--cases", default="", help="only cases whose label contains this")
     given = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="tradewind-bench-"))
     spark = start(2, folder / "tmp", memory="4g", log=folder / "spark.log")
     figures: dict[str, dict[str, float]] = {"Aurora, 2003": {}, "Tradewind": {}}
     try:
-        for case in CASES:
+        for case in (case for case in CASES if given.cases in case.label):
             count = min(given.tuples, 20_000 * case.at_once)
             own = min(nanoseconds(spark, folder, case, count) for _ in range(given.rounds))
             figures["Tradewind"][case.label] = own
