@@ -37,7 +37,7 @@ def ordered(node: Order | Resample, step: Step) -> DataFrame | None:
     """Bounded sort and resample: the rows that come out, as deltas."""
     shape = _struct(f"{schema_ddl(node.schema)}, {DUE} BIGINT, {WEIGHT} BIGINT")
     found = _through_buckets(node, step, shape, 1 if isinstance(node, Order) else step.buckets)
-    return None if found is None else found.drop("_bucket")
+    return None if found is None else step.materialised(found.drop("_bucket"), step.remembered(node, "out"))
 
 
 def paned(node: Aggregate, step: Step) -> DataFrame | None:
@@ -50,9 +50,10 @@ def paned(node: Aggregate, step: Step) -> DataFrame | None:
     if rows is None:
         return None
     groups = ["_bucket", "_pane", "_sign", IN_WINDOW, "_pane_due", *node.keys]
-    answers = answered(rows, groups, node.functions, schema).withColumnRenamed(IN_WINDOW, WINDOW)
+    answers = answered(rows, groups, node.functions, schema, lean=True).withColumnRenamed(IN_WINDOW, WINDOW)
     due = least(["_pane_due", due_sql(node.schema)])
-    return answers.selectExpr(*quoted(node.schema.names), f"{due} AS {DUE}", f"_sign AS {WEIGHT}")
+    found = answers.selectExpr(*quoted(node.schema.names), f"{due} AS {DUE}", f"_sign AS {WEIGHT}")
+    return step.materialised(found, step.remembered(node, "out"))
 
 
 def _struct(ddl_text: str) -> StructType:
@@ -62,7 +63,7 @@ def _struct(ddl_text: str) -> StructType:
 def _through_buckets(
     node: Aggregate | Order | Resample, step: Step, shape: StructType, buckets: int
 ) -> DataFrame | None:
-    """Give each bucket its news, and keep what comes out: the buckets' new state is written on the way."""
+    """Give each bucket its news. Its new state is written on the way, so what comes out must be worked out, once."""
     clock = step.clocks[node]
     frames = [step.deltas[child] for child in node.inputs]
     if all(frame is None for frame in frames) and clock.before == clock.now:
@@ -76,8 +77,7 @@ def _through_buckets(
         (step.memory.folder_of(where), step.memory.new_folder(where)),
     )
     rows = _dealt(node, step, frames, buckets)
-    done = rows.mapInArrow(work, StructType([StructField("_bucket", IntegerType()), *shape.fields]))
-    return step.materialised(done, step.remembered(node, "out"))
+    return rows.mapInArrow(work, StructType([StructField("_bucket", IntegerType()), *shape.fields]))
 
 
 def _dealt(node: Aggregate | Order | Resample, step: Step, frames: list[DataFrame | None], buckets: int) -> DataFrame:

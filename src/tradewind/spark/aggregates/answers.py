@@ -18,8 +18,11 @@ from tradewind.spark.types import quote
 from tradewind.spark.weights import single_copies
 
 
-def answered(rows: DataFrame, groups: Sequence[str], functions: Functions, schema: Schema) -> DataFrame:
-    """One row for each group that holds rows: its columns, then the answers. `_weight` says how often a row is there.
+def answered(
+    rows: DataFrame, groups: Sequence[str], functions: Functions, schema: Schema, *, lean: bool = False
+) -> DataFrame:
+    """One row for each group that holds rows: its columns, then the answers. `_weight` says how often a row is there;
+    where none is owed, states can be lean.
 
     What is approximate elsewhere is exact here: all rows are at hand, and an answer that is worked out twice must be
     the same twice.
@@ -29,7 +32,7 @@ def answered(rows: DataFrame, groups: Sequence[str], functions: Functions, schem
     parts: list[Column] = []
     shown: list[str] = []
     for number, (name, call) in enumerate(functions):
-        lifted, answer = _answer(_exact(call), schema)
+        lifted, answer = _answer(_exact(call), schema, lean)
         names = [f"_p{number}_{place}" for place in range(len(lifted))]
         parts += [f.expr(sql).alias(part) for part, sql in zip(names, lifted, strict=True)]
         shown.append(f"{answer(*names)} AS {quote(name)}")
@@ -44,7 +47,7 @@ def _exact(call: AggregateCall) -> AggregateCall:
     return replace(call, function=twin, parameters=call.parameters[: len(AGGREGATES[twin].parameters)])
 
 
-def _answer(call: AggregateCall, schema: Schema) -> tuple[list[str], Callable[..., str]]:
+def _answer(call: AggregateCall, schema: Schema, lean: bool) -> tuple[list[str], Callable[..., str]]:
     """SQL aggregates over the rows, and the answer's SQL from them."""
     values = tuple(spark_sql(argument, schema) for argument in call.arguments)
     there = f"FILTER (WHERE {WEIGHT} > 0)"
@@ -53,7 +56,7 @@ def _answer(call: AggregateCall, schema: Schema) -> tuple[list[str], Callable[..
     if call.user is None and call.function == "percentile":
         return _percentile(f"CAST({values[0]} AS DOUBLE)", float(str(call.parameters[0])), there)
     rows = Rows(values, WEIGHT, quote(schema.time) if schema.time else None)
-    state = state_of(call, call.state_type(schema).fields[0][1], rows, lean=False)
+    state = state_of(call, call.state_type(schema).fields[0][1], rows, lean=lean)
     return [part.lift for part in state.parts], state.finish
 
 
