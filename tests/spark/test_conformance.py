@@ -21,6 +21,7 @@ from tradewind.algebra.schema import parse_schema
 from tradewind.algebra.windows import CountedWindow, SessionWindow, TimeWindow, ValueWindow
 from tradewind.interpreter.run import Weighted
 from tradewind.rewrites.engine import rewrite
+from tradewind.spark.buckets.summing import sums_of
 
 pytestmark = pytest.mark.spark
 
@@ -86,6 +87,32 @@ def test_every_aggregate_in_every_window(spark, tmp_path, source, window) -> Non
     graph = Graph.of(answer=Aggregate(source, ("k",) if turn % 4 else (), functions, WINDOWS[window]))
     chance = random.Random(window)
     assert same_on_spark(spark, graph, cut(readings(source, 1), chance, most=16), tmp_path, chance)
+
+
+SUMS = (
+    "count(*)",
+    "count(s)",
+    "sum(i)",
+    "sum(b)",
+    "sum(d)",
+    "avg(i)",
+    "avg(d)",
+    "min(d)",
+    "max(d)",
+    "min(b)",
+    "max(ts)",
+)
+
+
+@pytest.mark.parametrize("source", [ADDED, REVISED], ids=["added", "revised"])
+@pytest.mark.parametrize("window", [name for name in WINDOWS if "counted" in name or "with" in name])
+def test_windows_over_neighbours_that_are_summed_in_their_buckets(spark, tmp_path, source, window) -> None:
+    functions = tuple((f"a{i}", parse_aggregate(text, source.schema)) for i, text in enumerate(SUMS))
+    node = Aggregate(source, ("k",), functions, WINDOWS[window])
+    assert sums_of(node)
+    chance = random.Random(window)
+    batches = cut(readings(source, 4), chance, most=16)
+    assert same_on_spark(spark, Graph.of(answer=node), batches, tmp_path, chance)
 
 
 @pytest.mark.parametrize("window", ["none", "tumbling", "sliding", "values"])

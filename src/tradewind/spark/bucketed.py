@@ -7,6 +7,7 @@ new ones, so a task that is run twice does the same twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -24,6 +25,7 @@ from tradewind.algebra.types import is_fraction
 from tradewind.spark.aggregates.answers import answered
 from tradewind.spark.buckets.dispatch import bucket_keys, bucket_operator, needs_arrival
 from tradewind.spark.buckets.operator import BucketOperator, Moment, State
+from tradewind.spark.buckets.summing import summed, sums_of
 from tradewind.spark.columns import ARRIVAL, DUE, WEIGHT, due_sql, least, quoted
 from tradewind.spark.step import Step
 from tradewind.spark.types import ddl, quote, schema_ddl
@@ -41,17 +43,30 @@ def ordered(node: Order | Resample, step: Step) -> DataFrame | None:
 
 
 def paned(node: Aggregate, step: Step) -> DataFrame | None:
-    """Windows over neighbours: buckets say which rows a window holds, Spark aggregates each window."""
+    """Windows over neighbours: buckets say which rows a window holds, and they or Spark aggregate each window."""
     schema = node.input.schema
     window = ddl(node.schema.type_of(WINDOW))
-    panes = f"_pane BIGINT, _sign BIGINT, {WEIGHT} BIGINT, {IN_WINDOW} {window}, _pane_due BIGINT"
-    shape = _struct(f"{panes}, {schema_ddl(schema)}")
-    rows = _through_buckets(node, step, shape, step.buckets if node.keys else 1)
-    if rows is None:
-        return None
-    groups = ["_bucket", "_pane", "_sign", IN_WINDOW, "_pane_due", *node.keys]
-    answers = answered(rows, groups, node.functions, schema, lean=True).withColumnRenamed(IN_WINDOW, WINDOW)
+    buckets = step.buckets if node.keys else 1
+    sums = sums_of(node)
     due = least(["_pane_due", due_sql(node.schema)])
+    if sums is not None:
+        keys = "".join(f", {quote(key)} {ddl(schema.type_of(key))}" for key in node.keys)
+        answers_ddl = "".join(f", _answer{i} {ddl(call.type(schema))}" for i, (_, call) in enumerate(node.functions))
+        shape = _struct(f"_sign BIGINT, {IN_WINDOW} {window}, _pane_due BIGINT{keys}{answers_ddl}")
+        rows = _through_buckets(node, step, shape, buckets, partial(summed, keys=node.keys, sums=sums))
+        if rows is None:
+            return None
+        named = {name: f"_answer{i} AS {quote(name)}" for i, (name, _) in enumerate(node.functions)}
+        answers = rows.withColumnRenamed(IN_WINDOW, WINDOW).selectExpr(
+            *(named.get(name, quote(name)) for name in node.schema.names), "_pane_due", "_sign"
+        )
+    else:
+        panes = f"_pane BIGINT, _sign BIGINT, {WEIGHT} BIGINT, {IN_WINDOW} {window}, _pane_due BIGINT"
+        rows = _through_buckets(node, step, _struct(f"{panes}, {schema_ddl(schema)}"), buckets)
+        if rows is None:
+            return None
+        groups = ["_bucket", "_pane", "_sign", IN_WINDOW, "_pane_due", *node.keys]
+        answers = answered(rows, groups, node.functions, schema, lean=True).withColumnRenamed(IN_WINDOW, WINDOW)
     found = answers.selectExpr(*quoted(node.schema.names), f"{due} AS {DUE}", f"_sign AS {WEIGHT}")
     return step.materialised(found, step.remembered(node, "out"))
 
@@ -61,7 +76,11 @@ def _struct(ddl_text: str) -> StructType:
 
 
 def _through_buckets(
-    node: Aggregate | Order | Resample, step: Step, shape: StructType, buckets: int
+    node: Aggregate | Order | Resample,
+    step: Step,
+    shape: StructType,
+    buckets: int,
+    finish: Callable[[pa.Table], pa.Table] | None = None,
 ) -> DataFrame | None:
     """Give each bucket its news. Its new state is written on the way, so what comes out must be worked out, once."""
     clock = step.clocks[node]
@@ -75,6 +94,7 @@ def _through_buckets(
         ["_bucket", *shape.names],
         Moment(clock.now, clock.frozen),
         (step.memory.folder_of(where), step.memory.new_folder(where)),
+        finish=finish,
     )
     rows = _dealt(node, step, frames, buckets)
     return rows.mapInArrow(work, StructType([StructField("_bucket", IntegerType()), *shape.fields]))
@@ -128,6 +148,8 @@ def _task(
     names: list[str],
     moment: Moment,
     folders: tuple[str | None, str],
+    *,
+    finish: Callable[[pa.Table], pa.Table] | None,
 ) -> Callable[[Batches], Batches]:
     """What a worker does for one bucket: from the state in the first folder to that in the second."""
     before, after = folders
@@ -139,6 +161,8 @@ def _task(
         bucket = rows["_to"][0].as_py()
         out, state = operator.advance(_load(before, bucket), _news(rows, columns), moment)
         _save(state, before, after, bucket)
+        if finish is not None:
+            out = finish(out)
         # Columns go back by place: a pane's rows may have names that its own columns have too.
         parts = [pa.repeat(pa.scalar(bucket, pa.int32()), out.num_rows), *out.columns]
         yield from pa.Table.from_arrays(parts, names=names).to_batches()
