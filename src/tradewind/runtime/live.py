@@ -113,8 +113,13 @@ class Live:
 
     def stop(self) -> None:
         """Stop the query and Spark; what was committed stays, unless no state folder was given."""
-        while self._inboxes:
-            self._inboxes.popitem()[1].close()
+        try:
+            while self._inboxes:
+                self._inboxes.popitem()[1].close()
+        finally:
+            self._stop_running()
+
+    def _stop_running(self) -> None:
         if self.running is not None:
             self.running.stop()
             self.running.engine.release()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
-from tradewind.errors import InputError
+from tradewind.errors import InputError, unknown
 from tradewind.frontends.deployment.deployment import Deployment, Query
 from tradewind.spark.sinks import Files, Nowhere, Pulled, Shown, Sink
+
+_OPTIONS: dict[str, list[str]] = {"memory": [], "console": [], "noop": ["columns"]}
+"""What deliveries that are no files can be told, all of it true or false."""
 
 
 def one_site(found: Deployment) -> str:
@@ -33,11 +37,13 @@ def sink_of(name: str, query: Query, base: Path, show: Callable[[str, pa.Table],
     """The sink that a query's delivery names; without a format rows are pulled, or shown where nobody can pull."""
     deliver = query.deliver
     kind = deliver.format or ("parquet" if deliver.path else "memory" if pulled or show is None else "console")
+    if kind in _OPTIONS:
+        _check_options(name, kind, deliver.options)
     match kind:
         case "memory":
             return Pulled()
         case "noop":
-            return Nowhere(columns=deliver.options.get("columns", True) is not False)
+            return Nowhere(**deliver.options)
         case "console":
             return Shown((lambda rows: show(name, rows)) if show is not None else lambda _: None)
     if deliver.path is None:
@@ -45,3 +51,11 @@ def sink_of(name: str, query: Query, base: Path, show: Callable[[str, pa.Table],
             f"query {name!r} is delivered as {kind}, but has no path.", where=name, hint="deliver: {path: out/…}."
         )
     return Files(base / deliver.path, kind, deliver.options, query.operator.schema)
+
+
+def _check_options(name: str, kind: str, options: Mapping[str, Any]) -> None:
+    for option, value in options.items():
+        if option not in _OPTIONS[kind]:
+            raise unknown(f"option of a {kind} delivery", option, _OPTIONS[kind]).at(f"queries.{name}.deliver")
+        if not isinstance(value, bool):
+            raise InputError(f"{option} is {value!r}.", where=f"queries.{name}.deliver", hint="say true or false.")

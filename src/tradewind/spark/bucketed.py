@@ -25,7 +25,7 @@ from tradewind.algebra.types import is_fraction
 from tradewind.spark.aggregates.answers import answered
 from tradewind.spark.buckets.dispatch import bucket_keys, bucket_operator, needs_arrival
 from tradewind.spark.buckets.operator import BucketOperator, Moment, State
-from tradewind.spark.buckets.summing import summed, sums_of
+from tradewind.spark.buckets.summing import Sum, summed, sums_of
 from tradewind.spark.columns import ARRIVAL, DUE, WEIGHT, due_sql, least, quoted
 from tradewind.spark.step import Step
 from tradewind.spark.types import ddl, quote, schema_ddl
@@ -44,31 +44,44 @@ def ordered(node: Order | Resample, step: Step) -> DataFrame | None:
 
 def paned(node: Aggregate, step: Step) -> DataFrame | None:
     """Windows over neighbours: buckets say which rows a window holds, and they or Spark aggregate each window."""
-    schema = node.input.schema
-    window = ddl(node.schema.type_of(WINDOW))
-    buckets = step.buckets if node.keys else 1
     sums = sums_of(node)
+    answers = _answered_by_spark(node, step) if sums is None else _answered_in_buckets(node, step, sums)
+    if answers is None:
+        return None
     due = least(["_pane_due", due_sql(node.schema)])
-    if sums is not None:
-        keys = "".join(f", {quote(key)} {ddl(schema.type_of(key))}" for key in node.keys)
-        answers_ddl = "".join(f", _answer{i} {ddl(call.type(schema))}" for i, (_, call) in enumerate(node.functions))
-        shape = _struct(f"_sign BIGINT, {IN_WINDOW} {window}, _pane_due BIGINT{keys}{answers_ddl}")
-        rows = _through_buckets(node, step, shape, buckets, partial(summed, keys=node.keys, sums=sums))
-        if rows is None:
-            return None
-        named = {name: f"_answer{i} AS {quote(name)}" for i, (name, _) in enumerate(node.functions)}
-        answers = rows.withColumnRenamed(IN_WINDOW, WINDOW).selectExpr(
-            *(named.get(name, quote(name)) for name in node.schema.names), "_pane_due", "_sign"
-        )
-    else:
-        panes = f"_pane BIGINT, _sign BIGINT, {WEIGHT} BIGINT, {IN_WINDOW} {window}, _pane_due BIGINT"
-        rows = _through_buckets(node, step, _struct(f"{panes}, {schema_ddl(schema)}"), buckets)
-        if rows is None:
-            return None
-        groups = ["_bucket", "_pane", "_sign", IN_WINDOW, "_pane_due", *node.keys]
-        answers = answered(rows, groups, node.functions, schema, lean=True).withColumnRenamed(IN_WINDOW, WINDOW)
-    found = answers.selectExpr(*quoted(node.schema.names), f"{due} AS {DUE}", f"_sign AS {WEIGHT}")
+    found = answers.withColumnRenamed(IN_WINDOW, WINDOW).selectExpr(
+        *quoted(node.schema.names), f"{due} AS {DUE}", f"_sign AS {WEIGHT}"
+    )
     return step.materialised(found, step.remembered(node, "out"))
+
+
+def _answered_by_spark(node: Aggregate, step: Step) -> DataFrame | None:
+    schema = node.input.schema
+    pane = f"_pane BIGINT, _sign BIGINT, {WEIGHT} BIGINT, {_window_ddl(node)}, {schema_ddl(schema)}"
+    rows = _through_buckets(node, step, _struct(pane), _buckets(node, step))
+    groups = ["_bucket", "_pane", "_sign", IN_WINDOW, "_pane_due", *node.keys]
+    return None if rows is None else answered(rows, groups, node.functions, schema, lean=True)
+
+
+def _answered_in_buckets(node: Aggregate, step: Step, sums: list[Sum]) -> DataFrame | None:
+    schema = node.input.schema
+    keys = [f"{quote(key)} {ddl(schema.type_of(key))}" for key in node.keys]
+    # By place: an answer may have the name of a column that the pane has too.
+    answers = [f"_answer{i} {ddl(call.type(schema))}" for i, (_, call) in enumerate(node.functions)]
+    shape = _struct(", ".join(["_sign BIGINT", _window_ddl(node), *keys, *answers]))
+    rows = _through_buckets(node, step, shape, _buckets(node, step), partial(summed, keys=node.keys, sums=sums))
+    if rows is None:
+        return None
+    named = [f"_answer{i} AS {quote(name)}" for i, (name, _) in enumerate(node.functions)]
+    return rows.selectExpr("_sign", IN_WINDOW, "_pane_due", *quoted(node.keys), *named)
+
+
+def _window_ddl(node: Aggregate) -> str:
+    return f"{IN_WINDOW} {ddl(node.schema.type_of(WINDOW))}, _pane_due BIGINT"
+
+
+def _buckets(node: Aggregate, step: Step) -> int:
+    return step.buckets if node.keys else 1
 
 
 def _struct(ddl_text: str) -> StructType:

@@ -70,12 +70,12 @@ def _groups(node: Aggregate | Partial) -> list[str]:
     return [*node.keys, *([START] if node.window is not None else [])]
 
 
-def _shown(frame: DataFrame, node: Aggregate | Partial) -> DataFrame:
-    """Groups with their windows in full."""
+def _with_window(frame: DataFrame, node: Aggregate | Partial) -> DataFrame:
+    """Groups with their windows in full, if they have one, beside where these start."""
     window = _window_of(node)
     if window is None:
         return frame
-    return frame.selectExpr("*", f"{window_sql(window, node.input.schema)} AS {quote(WINDOW)}").drop(START)
+    return frame.selectExpr("*", f"{window_sql(window, node.input.schema)} AS {quote(WINDOW)}")
 
 
 def _lifted(frame: DataFrame, node: Aggregate | Partial, columns: list[Column], weight: str | None) -> DataFrame:
@@ -174,7 +174,7 @@ def _exchanged(node: Aggregate | Merge, step: Step, lifted: DataFrame, columns: 
         return None
     changed = written.where(_NEW)
     if isinstance(node, Aggregate):
-        changed, groups = _shown(changed, node), [*node.keys, *([WINDOW] if node.window is not None else [])]
+        changed, groups = _with_window(changed, node), [*node.keys, *([WINDOW] if node.window is not None else [])]
     answers = []
     for number, column in enumerate(columns):
         names = column.parts(number)
@@ -190,12 +190,10 @@ def _exchanged(node: Aggregate | Merge, step: Step, lifted: DataFrame, columns: 
 
 def _dated(states: DataFrame, node: Aggregate | Merge) -> DataFrame:
     """States with the moment by which they are settled."""
-    window = _window_of(node) if isinstance(node, Aggregate) else None
     due = f"{due_sql(node.schema)} AS {UNTIL}"
-    if window is None:
+    if isinstance(node, Merge) or node.window is None:
         return states.selectExpr("*", due)
-    whole = states.selectExpr("*", f"{window_sql(window, node.input.schema)} AS {quote(WINDOW)}")
-    return whole.selectExpr("*", due).drop(WINDOW)
+    return _with_window(states, node).selectExpr("*", due).drop(WINDOW)
 
 
 def _packed(parts: list[str]) -> str:
@@ -214,7 +212,7 @@ def partial(node: Partial, step: Step) -> DataFrame | None:
         return None
     news, weight = _weighed(node, news)
     columns = columns_of(node.functions, node.input.schema, weight, lean=False)
-    lifted = _shown(_lifted(news, node, columns, weight), node)
+    lifted = _with_window(_lifted(news, node, columns, weight), node)
     states = {c.name: f"{_packed(c.parts(i))} AS {quote(c.name)}" for i, c in enumerate(columns)}
     packed = lifted.selectExpr(*(states.get(name, quote(name)) for name in node.schema.names))
     return packed.selectExpr("*", f"{due_sql(node.schema)} AS {DUE}", f"1L AS {WEIGHT}")

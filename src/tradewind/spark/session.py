@@ -75,8 +75,8 @@ def start(
 def compile_plans(session: SparkSession, rows: int) -> None:
     """Let Spark compile plans for many rows and interpret them for few.
 
-    A batch's plan holds its marks as constants, so it is compiled anew each time: for some ten thousand rows that takes
-    longer than all the rest.
+    Plans of one run are compiled once, in its first batches: for some ten thousand rows that takes longer than all the
+    rest.
     """
     many = rows >= _WORTH_COMPILING
     session.conf.set("spark.sql.codegen.wholeStage", str(many).lower())

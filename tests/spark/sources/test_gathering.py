@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tradewind.algebra.schema import parse_schema
-from tradewind.errors import DataError
+from tradewind.errors import DataError, RunError
 from tradewind.spark.sources.gathering import Gatherer
 from tradewind.spark.sources.push import Inbox
 
@@ -47,13 +47,33 @@ def test_what_waits_is_written_at_the_end_and_threads_do_not_lose_rows(tmp_path)
         assert [v for v in found if v // 100 == n] == list(range(n * 100, n * 100 + 100))
 
 
+class SlowInbox(Inbox):
+    """Writes nothing until it may."""
+
+    def __init__(self, folder, schema):
+        super().__init__(folder, schema)
+        self.may = threading.Event()
+
+    def write(self, table):
+        self.may.wait(30)
+        super().write(table)
+
+
 def test_more_than_may_wait_is_held_back_and_comes_through(tmp_path) -> None:
-    gatherer = Gatherer(Inbox(tmp_path, SCHEMA))
-    table = pa.table({"v": range(1_000_000)})
-    for _ in range(20):
-        gatherer.enqueue(table)
+    inbox = SlowInbox(tmp_path, SCHEMA)
+    gatherer = Gatherer(inbox)
+    table = pa.table({"v": range(2_000_000)})
+    pushed: list[int] = []
+    pusher = threading.Thread(target=lambda: pushed.extend(gatherer.enqueue(table) for _ in range(20)))
+    pusher.start()
+    pusher.join(2)
+    # 16 MB each, so that four may wait, while up to four are being written.
+    assert pusher.is_alive()
+    assert 4 < len(pushed) <= 8
+    inbox.may.set()
+    pusher.join(60)
     gatherer.close()
-    assert sum(pq.read_metadata(file).num_rows for file in tmp_path.glob("rows-*.parquet")) == 20_000_000
+    assert sum(pq.read_metadata(file).num_rows for file in tmp_path.glob("rows-*.parquet")) == 40_000_000
 
 
 def test_rows_that_do_not_fit_are_refused_at_once(tmp_path) -> None:
@@ -64,15 +84,30 @@ def test_rows_that_do_not_fit_are_refused_at_once(tmp_path) -> None:
     assert values(tmp_path) == []
 
 
-def test_a_write_that_fails_is_told_to_whoever_pushes_or_flushes(tmp_path) -> None:
+def test_rows_that_could_not_be_written_are_kept_and_written_by_the_next_flush(tmp_path) -> None:
     folder = tmp_path / "inbox"
     gatherer = Gatherer(Inbox(folder, SCHEMA))
     folder.rmdir()
     folder.write_text("in the way")
     gatherer.enqueue([(1,)])
-    with pytest.raises(NotADirectoryError):
+    with pytest.raises(RunError, match="1 pushed rows could not be written"):
         gatherer.flush()
-    with pytest.raises(NotADirectoryError):
+    with pytest.raises(RunError, match="could not be written"):
         gatherer.enqueue([(2,)])
-    with pytest.raises(NotADirectoryError):
+    folder.unlink()
+    folder.mkdir()
+    gatherer.flush()
+    assert gatherer.enqueue([(3,)]) == 1
+    gatherer.close()
+    assert values(folder) == [1, 3]
+
+
+def test_the_end_tells_what_could_not_be_written_and_ends_all_the_same(tmp_path) -> None:
+    folder = tmp_path / "inbox"
+    gatherer = Gatherer(Inbox(folder, SCHEMA))
+    folder.rmdir()
+    folder.write_text("in the way")
+    gatherer.enqueue([(1,)])
+    with pytest.raises(RunError, match="could not be written"):
         gatherer.close()
+    assert not [thread for thread in threading.enumerate() if thread is gatherer._writer]

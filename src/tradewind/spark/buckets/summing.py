@@ -15,13 +15,12 @@ import pyarrow.compute as pc
 
 from tradewind.algebra.expressions.tree import Column
 from tradewind.algebra.operators.aggregation import Aggregate
-from tradewind.algebra.types import DataType, is_fraction, is_integer
+from tradewind.algebra.types import BIGINT, DataType, is_fraction, is_integer
 from tradewind.spark.buckets.arrays import Array, Flags, Ints, differs
 from tradewind.spark.buckets.operator import COUNT, PANE, PANE_DUE, PANE_WINDOW, SIGN
 from tradewind.spark.types import arrow_type
 
 _Numbers = npt.NDArray[np.int64] | npt.NDArray[np.float64]
-_WIDE = ("BIGINT",)
 
 
 class Sum(NamedTuple):
@@ -45,13 +44,13 @@ def sums_of(node: Aggregate) -> list[Sum] | None:
             return None
         result = arrow_type(call.type(schema))
         if not call.arguments:
-            found.append(Sum(name, "count", None, result))
+            found.append(Sum(name, call.function, None, result))
             continue
         argument = call.arguments[0]
         if not isinstance(argument, Column) or not _known(call.function, schema.type_of(argument.name)):
             return None
         type_ = schema.type_of(argument.name)
-        found.append(Sum(name, call.function, argument.name, result, is_fraction(type_), type_.name in _WIDE))
+        found.append(Sum(name, call.function, argument.name, result, is_fraction(type_), type_ == BIGINT))
     return found if all(one.function in ("count", "sum", "avg", "min", "max") for one in found) else None
 
 
@@ -63,7 +62,7 @@ def _known(function: str, type_: DataType) -> bool:
             return is_integer(type_) or type_.name == "DOUBLE"
         case "avg":
             # The mean of BIGINTs is of an exact total, which need not fit any number here.
-            return (is_integer(type_) and type_.name not in _WIDE) or type_.name == "DOUBLE"
+            return (is_integer(type_) and type_ != BIGINT) or type_.name == "DOUBLE"
     return is_integer(type_) or type_.name in ("DOUBLE", "TIMESTAMP")
 
 

@@ -9,15 +9,19 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from tradewind.errors import RunError
 from tradewind.interpreter.run import GivenRow
 from tradewind.spark.sources.push import Inbox
 
 _MOST_BYTES = 64_000_000
-"""So much may wait; whoever pushes more is held back. It is also the most that a file holds."""
+"""Once so much waits, whoever pushes more is held back."""
 
 
 class Gatherer:
-    """Takes rows for an inbox, from any number of threads, and writes them in the order in which they came."""
+    """Takes rows for an inbox, from any number of threads, and writes them in the order in which they came.
+
+    Rows that could not be written, for want of space perhaps, are kept; no more are taken until a flush has succeeded.
+    """
 
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
@@ -26,7 +30,7 @@ class Gatherer:
         self._bytes = 0
         self._writing = False
         self._ended = False
-        self._failure: BaseException | None = None
+        self._failure: Exception | None = None
         self._writer = threading.Thread(target=self._write_all, name="tradewind-inbox", daemon=True)
         self._writer.start()
 
@@ -44,8 +48,10 @@ class Gatherer:
         return int(table.num_rows)
 
     def flush(self) -> None:
-        """Wait until everything that was taken is on disk."""
+        """Wait until everything that was taken is on disk; what failed before is tried once more."""
         with self._changed:
+            self._failure = None
+            self._changed.notify_all()
             self._changed.wait_for(lambda: not (self._waiting or self._writing) or self._failure is not None)
             self._raise_failure()
 
@@ -61,23 +67,32 @@ class Gatherer:
 
     def _raise_failure(self) -> None:
         if self._failure is not None:
-            raise self._failure
+            held = sum(table.num_rows for table in self._waiting)
+            raise RunError(
+                f"{held:,} pushed rows could not be written: {self._failure}.",
+                hint="they are kept: make room and flush, then go on.",
+            ) from self._failure
 
     def _write_all(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: bool(self._waiting) or self._ended)
-                if not self._waiting:
-                    return
-                taken, self._waiting, self._bytes, self._writing = self._waiting, [], 0, True
-                self._changed.notify_all()
+        while (taken := self._next()) is not None:
+            failure: Exception | None = None
             try:
                 self._inbox.write(taken[0] if len(taken) == 1 else pa.concat_tables(taken).combine_chunks())
-            except BaseException as error:  # noqa: BLE001 - told to whoever pushes next
-                with self._changed:
-                    self._failure = error
+            except (OSError, MemoryError, pa.ArrowException) as error:
+                failure = error
             with self._changed:
-                self._writing = False
+                self._writing, self._failure = False, failure
+                if failure is not None:
+                    self._waiting = [*taken, *self._waiting]
+                    self._bytes = sum(table.nbytes for table in self._waiting)
                 self._changed.notify_all()
-                if self._failure is not None:
-                    return
+
+    def _next(self) -> list[pa.Table] | None:
+        """What is to be written next, waited for; None at the end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended or (bool(self._waiting) and self._failure is None))
+            if self._ended:
+                return None
+            taken, self._waiting, self._bytes, self._writing = self._waiting, [], 0, True
+            self._changed.notify_all()
+            return taken

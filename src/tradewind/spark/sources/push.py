@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -60,20 +61,29 @@ class Inbox:
         """Put fitting rows in, as one file."""
         # Names that begin with a dot are passed over by Spark.
         partial = self._folder / f".partial-{os.getpid()}-{threading.get_ident()}"
+        try:
+            self._write_file(table, partial)
+        except BaseException:
+            # On a full disk every byte counts.
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+            raise
+        with self._lock:
+            written = partial.stat()
+            self._last = max(written.st_mtime_ns // _MILLISECOND, self._last + 1)
+            os.utime(partial, ns=(written.st_atime_ns, self._last * _MILLISECOND))
+            partial.rename(self._folder / f"rows-{self._last:015}.parquet")
+
+    def _write_file(self, table: pa.Table, path: Path) -> None:
         pq.write_table(
             table,
-            partial,
+            path,
             compression="none",
             use_dictionary=False,
             write_statistics=[self._time] if self._time is not None else False,
             column_encoding="PLAIN",
             data_page_size=_PAGE,
         )
-        with self._lock:
-            written = partial.stat()
-            self._last = max(written.st_mtime_ns // _MILLISECOND, self._last + 1)
-            os.utime(partial, ns=(written.st_atime_ns, self._last * _MILLISECOND))
-            partial.rename(self._folder / f"rows-{self._last:015}.parquet")
 
     def _converted(self, table: pa.Table) -> pa.Table:
         """The declared columns of a table in their types."""
