@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 
 import pyarrow as pa
 import pytest
@@ -94,3 +95,39 @@ def test_panes_are_summed_as_the_interpreter_does(seed) -> None:
 def test_what_is_left_to_spark(text) -> None:
     node = Aggregate(NODE.input, (), (("a", parse_aggregate(text, SCHEMA)),), NODE.window)
     assert sums_of(node) is None
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**9))
+def test_what_goes_and_comes_again_is_left_out(seed) -> None:
+    chance = random.Random(seed)
+    some = [some_row(chance) for _ in range(3)]
+    panes = [(chance.choice((-1, 1)), chance.randrange(2), chance.choice(some)) for _ in range(chance.randrange(12))]
+    columns = {
+        name: pa.array([row[i] for _, _, row in panes], arrow_type(type_))
+        for i, (name, type_) in enumerate(SCHEMA.columns)
+    }
+    table = pa.table(
+        {
+            "_pane": pa.array(range(len(panes)), pa.int64()),
+            "_sign": pa.array([sign for sign, _, _ in panes], pa.int64()),
+            "_count": pa.array([1] * len(panes), pa.int64()),
+            "_window": pa.array([[due] for _, due, _ in panes], pa.list_(pa.int64())),
+            "_pane_due": pa.array([due for _, due, _ in panes], pa.int64()),
+        }
+        | columns
+    )
+    sums = sums_of(NODE)
+    assert sums is not None
+    found = summed(table, ("s",), sums)
+    wanted: Counter = Counter()
+    total: Counter = Counter()
+    for sign, due, row in panes:
+        wanted[due, plain(row)] += sign
+    shown = [one.cast(pa.int64()) if pa.types.is_timestamp(one.type) else one for one in found.drop("_sign").columns]
+    signs = found["_sign"].to_pylist()
+    for sign, answer in zip(signs, zip(*(one.to_pylist() for one in shown), strict=True), strict=True):
+        assert sign * total[str(plain(answer))] >= 0
+        total[str(plain(answer))] += sign
+    assert sorted(filter(None, total.values())) == sorted(filter(None, wanted.values()))
+    assert 0 not in signs

@@ -9,7 +9,9 @@ from tradewind.algebra.operators.aggregation import WINDOW, Aggregate
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import ConnectionPoint, Filter, Join, Map, Source, Union
 from tradewind.algebra.operators.derived import Derived
-from tradewind.algebra.windows import TimeWindow
+from tradewind.algebra.operators.ordered import Order, Resample
+from tradewind.algebra.windows import CountedWindow, TimeWindow, ValueWindow
+from tradewind.spark.buckets.summing import sums_of
 from tradewind.spark.columns import WEIGHT
 
 
@@ -25,9 +27,10 @@ def is_unit(node: Operator) -> bool:
 
 
 def exchanges(node: Operator) -> bool:
-    """Whether a batch's deltas of the node hold each different row at most once: an answer goes and another one comes.
+    """Whether no row both goes and comes in one batch's deltas of the node: an answer goes and another one comes.
 
-    Groups differ, and the answers before and after do; a map must keep apart what was apart.
+    Groups differ, and the answers before and after do; what is worked out in buckets is netted there. A map must keep
+    apart what was apart.
     """
     if isinstance(node, Derived):
         return exchanges(node.expand())
@@ -35,7 +38,11 @@ def exchanges(node: Operator) -> bool:
         return exchanges(node.input)
     if isinstance(node, Map):
         return exchanges(node.input) and _keeps_apart(node)
-    return isinstance(node, Aggregate) and isinstance(node.window, TimeWindow | None)
+    if isinstance(node, Aggregate):
+        if isinstance(node.window, CountedWindow) or (isinstance(node.window, ValueWindow) and not node.window.aligned):
+            return sums_of(node) is not None
+        return isinstance(node.window, TimeWindow | None)
+    return isinstance(node, Order | Resample)
 
 
 def _keeps_apart(node: Map) -> bool:

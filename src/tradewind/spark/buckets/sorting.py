@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -52,6 +52,18 @@ def quick_order(key: Ints) -> Ints:
     if not len(key) or _span(key)[1] << len(key).bit_length() < _ROOM:
         return stable_order(key)
     return np.argsort(key)
+
+
+def place_order(words: Sequence[Ints]) -> Ints:
+    """The places of rows in the order of several integers, the most significant first; equal ones as they stand."""
+    varying = [word for word in words if len(word) and _span(word)[1] > 1]
+    if not varying:
+        return np.arange(len(words[0]) if words else 0)
+    key = varying[0]
+    for word in varying[1:]:
+        low, span = _span(key)
+        key = packed(key - low if span < _ROOM else np.unique(key, return_inverse=True)[1], word)
+    return stable_order(key)
 
 
 def order_of(group: Ints, rank: Ints, contents: Iterable[Array]) -> tuple[Ints, Flags]:

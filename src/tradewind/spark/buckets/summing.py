@@ -17,6 +17,7 @@ from tradewind.algebra.expressions.tree import Column
 from tradewind.algebra.operators.aggregation import Aggregate
 from tradewind.algebra.types import BIGINT, DataType, is_fraction, is_integer
 from tradewind.spark.buckets.arrays import Array, Flags, Ints, differs
+from tradewind.spark.buckets.groups import Groups
 from tradewind.spark.buckets.operator import COUNT, PANE, PANE_DUE, PANE_WINDOW, SIGN
 from tradewind.spark.types import arrow_type
 
@@ -67,7 +68,8 @@ def _known(function: str, type_: DataType) -> bool:
 
 
 def summed(members: Array, keys: Sequence[str], sums: Sequence[Sum]) -> Array:
-    """One row for each pane: its sign, window, settle time and keys, then its answers.
+    """One row for each pane: its sign, window, settle time and keys, then its answers; those that go and come again
+    unchanged are left out, so no row both goes and comes.
 
     A pane's members stand together.
     """
@@ -75,9 +77,32 @@ def summed(members: Array, keys: Sequence[str], sums: Sequence[Sum]) -> Array:
     firsts = members.select([SIGN, PANE_WINDOW, PANE_DUE, *keys]).take(pa.array(starts))
     often = members[COUNT].to_numpy()
     answers = [_answer(members, one, starts, often) for one in sums]
-    return pa.Table.from_arrays(
-        [*firsts.columns, *answers], names=[*firsts.column_names, *(f"_answer{i}" for i in range(len(sums)))]
+    return _netted(
+        pa.Table.from_arrays(
+            [*firsts.columns, *answers], names=[*firsts.column_names, *(f"_answer{i}" for i in range(len(sums)))]
+        )
     )
+
+
+def _netted(answers: Array) -> Array:
+    """The answers without those that are taken back and given again unchanged."""
+    sign = answers[SIGN].to_numpy()
+    back, come = np.flatnonzero(sign < 0), np.flatnonzero(sign > 0)
+    if not len(back) or not len(come):
+        return answers
+    content = answers.drop_columns([SIGN])
+    groups = Groups(content.take(pa.array(back)))
+    found = groups.find(content.take(pa.array(come)))
+    again = found >= 0
+    if not again.any():
+        return answers
+    total = np.bincount(found[again], minlength=groups.count) - np.bincount(groups.codes, minlength=groups.count)
+    codes, firsts = np.unique(groups.codes, return_index=True)
+    weight = sign.copy()
+    weight[back] = weight[come[again]] = 0
+    weight[back[firsts]] = total[codes]
+    kept = np.flatnonzero(weight)
+    return answers.set_column(0, SIGN, pa.array(weight)).take(pa.array(kept))
 
 
 def _answer(members: Array, one: Sum, starts: Ints, often: Ints) -> pa.Array:
