@@ -71,9 +71,7 @@ class SparkRun:
                 "_place", [list(range(len(given)))]
             )
         )
-        return Arrived(
-            frame.selectExpr("*", f"struct({number} AS o, _place AS p) AS {ARRIVAL}").drop("_place"), mark, late
-        )
+        return Arrived(frame.selectExpr("*", f"{number} AS {ARRIVAL[0]}"), mark, late)
 
     def _advance(self, go):
         found = {}

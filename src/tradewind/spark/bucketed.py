@@ -11,7 +11,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
 from tradewind.algebra.operators.aggregation import WINDOW, Aggregate
-from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.ordered import Order, Resample
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import BIGINT, is_fraction
@@ -23,7 +22,10 @@ from tradewind.spark.buckets.task import BUCKET, Dealt, Task, place_name
 from tradewind.spark.columns import ARRIVAL, DUE, WEIGHT, due_sql, least, quoted
 from tradewind.spark.step import Step
 from tradewind.spark.types import arrow_type, ddl, quote, schema_ddl
+from tradewind.spark.weights import is_unit
 from tradewind.spark.windows import IN_WINDOW
+
+_COMES = "_comes"
 
 
 def ordered(node: Order | Resample, step: Step) -> DataFrame | None:
@@ -106,7 +108,9 @@ def _through_buckets(
 
 
 def _dealt(node: Aggregate | Order | Resample, number: int, step: Step, buckets: int) -> Dealt:
-    """The news of one input written to files, each row with its bucket, and with its place where arrival matters."""
+    """The news of one input written to files, each row with its bucket; where their order matters, with what tells it:
+    as the source had them or, of one batch's deltas, what is taken back first and then by content.
+    """
     child = node.inputs[number]
     frame = step.deltas[child]
     columns = [*child.schema.columns, (DUE, BIGINT), (WEIGHT, BIGINT)]
@@ -115,19 +119,19 @@ def _dealt(node: Aggregate | Order | Resample, number: int, step: Step, buckets:
         return Dealt(None, schema)
     keys = [_hashed(child.schema, key) for key in bucket_keys(node)[number]]
     bucket = [f"CAST(pmod(xxhash64({', '.join(keys)}), {buckets}) AS INT) AS {BUCKET}"] if buckets > 1 else []
-    arrival = [_arrival(child, frame)] if needs_arrival(node) else []
-    parts = [f"{quote(name)} AS {place_name(i)}" for i, (name, _) in enumerate(columns)]
+    written = columns[:-1] if is_unit(child) else columns
+    parts = [f"{quote(name)} AS {place_name(i)}" for i, (name, _) in enumerate(written)]
+    order: list[str] = []
+    if needs_arrival(node):
+        order = [name for name in ARRIVAL if name in frame.columns]
+        parts += order
+        if not order:
+            parts.append(f"{WEIGHT} > 0 AS {_COMES}")
+            order = [_COMES, *map(place_name, range(len(child.schema.columns)))]
     folder = step.memory.scratch(step.remembered(node, f"news-{number}"))
-    frame.selectExpr(*bucket, *parts, *arrival).write.mode("overwrite").parquet(folder, compression="uncompressed")
-    return Dealt(folder, schema)
+    frame.selectExpr(*bucket, *parts).write.mode("overwrite").parquet(folder, compression="uncompressed")
+    return Dealt(folder, schema, tuple(order))
 
 
 def _hashed(schema: Schema, key: str) -> str:
     return f"{quote(key)} + 0D" if is_fraction(schema.type_of(key)) else quote(key)
-
-
-def _arrival(child: Operator, frame: DataFrame) -> str:
-    """In which order rows count as having come: as the source had them, or, of one batch's deltas, by content."""
-    if ARRIVAL in frame.columns:
-        return ARRIVAL
-    return f"struct(if({WEIGHT} < 0, 0, 1) AS s, {', '.join(quoted(child.schema.names))}) AS {ARRIVAL}"

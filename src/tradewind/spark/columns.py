@@ -1,8 +1,8 @@
 """The columns that travel beside a stream's own: by when a row is settled, and how many of it there are.
 
 `_due` is microseconds since 1970, NULL for what can change until the end; `_weight` is below zero for rows that are
-taken back; `_until`, in state, is the moment after which nothing in time can touch a row any more; `_arrival` sorts
-rows as they came, where that matters.
+taken back; `_until`, in state, is the moment after which nothing in time can touch a row any more; the columns of
+`ARRIVAL`, as far as a source has them, sort rows as they came, where that matters.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from pyspark.sql import DataFrame
 from tradewind.algebra.schema import Schema
 from tradewind.spark.types import quote
 
-DUE, WEIGHT, UNTIL, ARRIVAL = "_due", "_weight", "_until", "_arrival"
+DUE, WEIGHT, UNTIL = "_due", "_weight", "_until"
+ARRIVAL = ("_origin", "_file_time", "_file", "_place")
 _DAY = 86_400_000_000
 
 

@@ -190,7 +190,7 @@ class Engine:
                 continue
             rows = came.rows
             weight = WEIGHT if WEIGHT in rows.columns else f"1L AS {WEIGHT}"
-            hidden = [ARRIVAL] if ARRIVAL in rows.columns else []
+            hidden = [name for name in ARRIVAL if name in rows.columns]
             frame = rows.selectExpr(*quoted(node.schema.names), f"{due_sql(node.schema)} AS {DUE}", weight, *hidden)
             bound = before[origin]
             if came.late and self.horizon is not None and node.schema.time and math.isfinite(bound):

@@ -76,6 +76,7 @@ class Memory:
         self._schemas = dict(self.committed.schemas)
         self._folders = dict(self.committed.folders)
         shutil.rmtree(self._folder / f"batch-{batch}", ignore_errors=True)
+        shutil.rmtree(self._folder / "scratch", ignore_errors=True)
 
     def folder_of(self, name: str) -> str | None:
         """Where the last batch that had to wrote files under a name."""

@@ -54,7 +54,7 @@ def _(node: Map, step: Step) -> DataFrame | None:
     news = step.deltas[node.input]
     if news is None:
         return None
-    hidden = [name for name in (DUE, WEIGHT, ARRIVAL) if name in news.columns]
+    hidden = [name for name in (DUE, WEIGHT, *ARRIVAL) if name in news.columns]
     return news.selectExpr(
         *(f"{spark_sql(expression, node.input.schema)} AS {quote(name)}" for name, expression in node.columns), *hidden
     )

@@ -96,8 +96,8 @@ class Site:
         if frame is None:
             return []
         columns = [f"`{name}`" for name in self.schema.names]
-        if ARRIVAL in frame.columns:
-            frame = frame.orderBy(ARRIVAL)
+        if known := [name for name in ARRIVAL if name in frame.columns]:
+            frame = frame.orderBy(*known)
         table = frame.select(*columns, *([WEIGHT] if WEIGHT in frame.columns else [])).toArrow()
         rows = [plain(row) for row in from_arrow(table.select(list(self.schema.names)), self.schema)]
         return (

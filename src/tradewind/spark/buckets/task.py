@@ -19,7 +19,7 @@ from tradewind.spark.buckets.arrays import Array, column, sort_words
 from tradewind.spark.buckets.operator import BucketOperator, Moment, State
 from tradewind.spark.buckets.sorting import place_order
 
-BUCKET, ARRIVED = "_to", "_arrival"
+BUCKET = "_to"
 
 
 def place_name(number: int) -> str:
@@ -35,6 +35,8 @@ class Dealt:
 
     folder: str | None
     schema: pa.Schema
+    order: tuple[str, ...] = ()
+    """The columns in the files that tell in which order rows came, where that matters."""
 
     def read(self, bucket: int) -> Array:
         """The rows of one bucket; as they arrived, where that is told."""
@@ -43,9 +45,10 @@ class Dealt:
         if not tables:
             return self.schema.empty_table()
         found = pa.concat_tables(tables)
-        if ARRIVED in found.column_names:
-            found = found.take(pa.array(place_order(sort_words(column(found, ARRIVED)))))
-        columns = [found[place_name(number)].cast(field.type) for number, field in enumerate(self.schema)]
+        if self.order:
+            words = [word for name in self.order for word in sort_words(column(found, name))]
+            found = found.take(pa.array(place_order(words)))
+        columns = [_column(found, number, field.type) for number, field in enumerate(self.schema)]
         return pa.Table.from_arrays(columns, schema=self.schema)
 
 
@@ -54,6 +57,12 @@ def _of_bucket(file: Path, bucket: int) -> Array:
     if BUCKET not in table.column_names:
         return table
     return table.filter(pc.equal(table[BUCKET], bucket))
+
+
+def _column(table: Array, number: int, kind: pa.DataType) -> Array:
+    """A column of a file; weights are left out where each row counts for one."""
+    name = place_name(number)
+    return table[name].cast(kind) if name in table.column_names else pa.repeat(pa.scalar(1, kind), table.num_rows)
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ class _Reader:
     def landed(self, spark: SparkSession, desk: Desk) -> DataFrame:
         """The rows that were landed, in the order in which they stood in their files."""
         frame = spark.read.schema(self._shape).parquet(literal(desk.folder / "rows"))
-        arrival = _arrival(desk, "_metadata.file_name", "_metadata.row_index")
+        arrival = _arrival(desk, "_metadata.row_index", file="_metadata.file_name")
         return frame.selectExpr(*(quote(name) for name in self._schema.names), *arrival)
 
 
@@ -141,7 +141,7 @@ class FileReader(_Reader):
                 self._land(file, desk, plan)
         if direct:
             frame = spark.read.schema(self._shape).parquet(*map(literal, direct))
-            shown = [*self._columns(), *_arrival(desk, _FILE_ORDER, "_metadata.row_index")]
+            shown = [*self._columns(), *_arrival(desk, "_metadata.row_index", **_in_order(direct))]
             # Most often the columns are as they are, and what need not be parsed is not.
             plan.direct = frame if shown == list(map(quote, self._schema.names)) else frame.selectExpr(*shown)
             plan.facts = _facts([footers[file] for file in direct])
@@ -214,7 +214,7 @@ class GeneratedReader(_Reader):
         made = self._generated()
         spans = merged([span_of(file) for file in files])
         columns = [*made.columns(), *([f"1L AS {WEIGHT}"] if self.source.revisions else [])]
-        arrival = _arrival(desk, "''", "id")
+        arrival = _arrival(desk, "id")
         frames = [spark.range(span.first, span.end).selectExpr(*columns, *arrival) for span in spans]
         rows = sum(span.end - span.first for span in spans)
         if not rows or self.source.schema.time is None:
@@ -230,14 +230,19 @@ class GeneratedReader(_Reader):
         return Generated(self.source.schema, self._distinct, name, options["seed"], options["rows_per_second"], start)
 
 
-_FILE_ORDER = "concat(lpad(unix_millis(_metadata.file_modification_time), 15, '0'), _metadata.file_path)"
-
-
-def _arrival(desk: Desk, file: str, place: str) -> list[str]:
-    """The column that sorts rows as they came: by origin, by file, and as they stand in it."""
+def _arrival(desk: Desk, place: str, *, time: str | None = None, file: str | None = None) -> list[str]:
+    """The columns that sort rows as they came: by origin, by file, and as they stand in it."""
     if not desk.arrival:
         return []
-    return [f"struct({desk.number} AS o, {file} AS f, CAST({place} AS BIGINT) AS p) AS {ARRIVAL}"]
+    parts = zip((str(desk.number), time, file, f"CAST({place} AS BIGINT)"), ARRIVAL, strict=True)
+    return [f"{sql} AS {name}" for sql, name in parts if sql is not None]
+
+
+def _in_order(files: Sequence[Path]) -> dict[str, str]:
+    """What tells files apart in the order in which Spark takes them: times, and paths only where times are equal."""
+    times = {file.stat().st_mtime_ns // 1_000_000 for file in files}
+    path = {"file": "_metadata.file_path"} if len(times) < len(files) else {}
+    return {"time": "unix_millis(_metadata.file_modification_time)", **path}
 
 
 def _facts(footers: Sequence[Footer]) -> Facts | None:
