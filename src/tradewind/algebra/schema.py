@@ -112,3 +112,13 @@ def parse_schema(text: str, time: str | None = None) -> Schema:
             hint="declare it as TIMESTAMP, or derive a TIMESTAMP from it with timestamp_seconds() in a map.",
         )
     return Schema(schema.columns, ((found, 0),))
+
+
+def own_names(schema: Schema) -> InputError | None:
+    """What is wrong with a schema whose names begin as those of Tradewind's own columns do."""
+    taken = next((name for name in schema.names if name.startswith("_")), None)
+    if taken is None:
+        return None
+    return InputError(
+        f"column {taken!r} begins with an underscore, as Tradewind's own columns do.", hint="call it something else."
+    )

@@ -10,8 +10,9 @@ from tradewind.algebra.aggregates import UserAggregate, user_aggregate
 from tradewind.algebra.expressions.parse import parse_raw
 from tradewind.algebra.expressions.typing import resolve
 from tradewind.algebra.operators.core import Source
-from tradewind.algebra.schema import Schema, parse_schema
+from tradewind.algebra.schema import Schema, own_names, parse_schema
 from tradewind.algebra.tables import Table
+from tradewind.algebra.types import INTERVAL, NULL
 from tradewind.errors import InputError, UnknownNameError, unknown
 from tradewind.frontends.deployment.model import AggregateKeys, DeploymentFile, StreamKeys, TableKeys
 from tradewind.frontends.deployment.network import SECTIONS, names_in
@@ -83,6 +84,13 @@ def _schema(found: Declarations, path: tuple[str, str], columns: str, time: str 
         schema = parse_schema(columns)
     except InputError as error:
         found.findings.append(finding((*path, "schema"), error, columns))
+        return None
+    for name, type_ in schema.columns:
+        if type_ in (NULL, INTERVAL):
+            found.findings.append(Finding((*path, "schema"), f"column {name!r} is {type_}, which cannot be stored."))
+            return None
+    if fault := own_names(schema):
+        found.findings.append(finding((*path, "schema"), fault))
         return None
     try:
         return parse_schema(columns, time) if time is not None else schema

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tradewind.algebra.graph import KINDS
+from tradewind.algebra.graph import KINDS, Graph
 from tradewind.algebra.operators.base import Operator
+from tradewind.algebra.operators.core import Source
+from tradewind.algebra.schema import own_names
 from tradewind.errors import ExpressionError, InputError, unknown
 from tradewind.frontends.catalog import Catalog
 from tradewind.frontends.deployment.model import QueryKeys
@@ -37,7 +39,14 @@ class Questions:
                 operator = self._question(("queries", name), data)
                 if operator is not None:
                     found[name] = operator
+                    self._check_names(("queries", name), operator)
         return found
+
+    def _check_names(self, path: Path, operator: Operator) -> None:
+        for node in Graph.of(answer=operator):
+            if not isinstance(node, Source) and (fault := own_names(node.schema)):
+                self._note(finding(path, fault))
+                return
 
     def _note(self, one: Finding) -> None:
         self.reader.note(one)
