@@ -11,9 +11,10 @@ from typing import Any
 
 from tests.random_data import value
 from tests.shorthand import SECOND, grouped, mapped, stream
+from tradewind.algebra.expressions.typing import parse_condition
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Source
-from tradewind.algebra.operators.ordered import Order, Resample
+from tradewind.algebra.operators.ordered import Order, Resample, WaitFor, pair_schema
 from tradewind.algebra.times import HIGHEST, LOWEST
 from tradewind.algebra.types import DataType
 from tradewind.algebra.windows import CountedWindow, ValueWindow
@@ -110,7 +111,22 @@ def at_times(chance: random.Random) -> Operator:
     return Resample(origin(chance), keys, at=mapped(other, **kept), **asked)
 
 
-CASES = {"counted": counted, "valued": valued, "sorted": sorted_, "gridded": gridded, "at_times": at_times}
+def waiting(chance: random.Random) -> Operator:
+    other = origin(chance, name="signals", time="at")
+    signal = mapped(other, **{f"{name}_2": f"`{name}`" for name in other.schema.names})
+    node = origin(chance)
+    keys = chance.sample(("k", "n", "x", "y", "d", "s", "f", "t", "z"), chance.choice((1, 1, 1, 2)))
+    sides = [chance.sample((key, f"{key}_2"), 2) for key in keys]
+    predicate = parse_condition(
+        " AND ".join(f"{one} = {two}" for one, two in sides), pair_schema(node.schema, signal.schema)
+    )
+    return WaitFor(node, signal, predicate, chance.choice((1, 3, 8)) * SECOND)
+
+
+CASES = {
+    "counted": counted, "valued": valued, "sorted": sorted_, "gridded": gridded, "at_times": at_times,
+    "waiting": waiting,
+}  # fmt: skip
 
 
 def rows(node: Source, chance: random.Random, most: int, extreme: bool) -> list[tuple | Weighted]:

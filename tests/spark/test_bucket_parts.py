@@ -13,7 +13,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.shorthand import SECOND, stream
 from tests.spark.nasty_values import value
+from tradewind.algebra.expressions.typing import parse_condition
+from tradewind.algebra.operators.ordered import WaitFor, pair_schema
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import DataType, is_fraction, parse_type
 from tradewind.algebra.windows import ValueWindow
@@ -28,6 +31,7 @@ from tradewind.spark.buckets.groups import Groups, keys_of
 from tradewind.spark.buckets.lines import Stretch, on_line
 from tradewind.spark.buckets.slack import in_time
 from tradewind.spark.buckets.sorting import order_of, packed, quick_order, stable_order
+from tradewind.spark.buckets.waiting import equal_keys, least_between
 from tradewind.spark.types import arrow_type, to_arrow
 
 TYPES = (
@@ -224,3 +228,32 @@ def test_values_lie_in_the_windows_that_the_interpreter_says(name: str, seed: in
     for number, start in zip(found.number.tolist(), found.start.tolist(), strict=True):
         assert windows.setdefault(number, start) == start
     assert len(set(windows.values())) == len(windows)
+
+
+@given(
+    st.lists(st.integers(-3, 3), max_size=20).flatmap(
+        lambda values: st.tuples(
+            st.just(values), st.lists(st.tuples(*[st.integers(0, len(values))] * 2).map(sorted), max_size=8)
+        )
+    )
+)
+def test_the_least_value_of_a_stretch(case) -> None:
+    values, stretches_ = case
+    first, end = (np.array([pair[i] for pair in stretches_], dtype=np.int64) for i in range(2))
+    found = least_between(np.array([*values, 9], dtype=np.int64), first, end)
+    assert all(
+        one == min(values[start:stop]) for one, (start, stop) in zip(found, stretches_, strict=True) if start < stop
+    )
+
+
+def test_waiting_for_more_than_equal_keys_is_left_to_spark() -> None:
+    own = stream("rows", "ts TIMESTAMP, k INT, s STRING, a ARRAY<INT>, b BIGINT")
+    other = stream("signals", "at TIMESTAMP, k2 INT, s2 STRING, a2 ARRAY<INT>, b2 BIGINT", "at")
+
+    def keys(text):
+        return equal_keys(WaitFor(own, other, parse_condition(text, pair_schema(own.schema, other.schema)), SECOND))
+
+    assert keys("k = k2") == (("k",), ("k2",))
+    assert keys("k2 = k AND s = s2") == (("k", "s"), ("k2", "s2"))
+    for more in ("k < k2", "k = k2 AND b > b2", "a = a2", "k = b2", "k = 1", "k = b", "k = k2 OR s = s2", "k <=> k2"):
+        assert keys(more) is None

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
 from tradewind.algebra.operators.aggregation import WINDOW, Aggregate
-from tradewind.algebra.operators.ordered import Order, Resample
+from tradewind.algebra.operators.ordered import Order, Resample, WaitFor
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import BIGINT, is_fraction
 from tradewind.spark.aggregates.answers import answered
@@ -28,8 +28,8 @@ from tradewind.spark.windows import IN_WINDOW
 _COMES = "_comes"
 
 
-def ordered(node: Order | Resample, step: Step) -> DataFrame | None:
-    """Bounded sort and resample: the rows that come out, as deltas."""
+def ordered(node: Order | Resample | WaitFor, step: Step) -> DataFrame | None:
+    """Bounded sort, resample and waitfor: the rows that come out, as deltas."""
     shape = _struct(f"{schema_ddl(node.schema)}, {DUE} BIGINT, {WEIGHT} BIGINT")
     return _through_buckets(node, step, shape)
 
@@ -80,7 +80,7 @@ def _struct(ddl_text: str) -> StructType:
 
 
 def _through_buckets(
-    node: Aggregate | Order | Resample,
+    node: Aggregate | Order | Resample | WaitFor,
     step: Step,
     shape: StructType,
     finish: Callable[[pa.Table], pa.Table] | None = None,
@@ -107,7 +107,7 @@ def _through_buckets(
     return step.spark.read.schema(by_place).parquet(answers).toDF(*shape.names)
 
 
-def _dealt(node: Aggregate | Order | Resample, number: int, step: Step, buckets: int) -> Dealt:
+def _dealt(node: Aggregate | Order | Resample | WaitFor, number: int, step: Step, buckets: int) -> Dealt:
     """The news of one input written to files, each row with its bucket; where their order matters, with what tells it:
     as the source had them or, of one batch's deltas, what is taken back first and then by content.
     """

@@ -16,6 +16,7 @@ from tradewind.algebra.windows import CountedWindow, SessionWindow, ValueWindow
 from tradewind.errors import InternalError
 from tradewind.spark import grouping, grouping_anew, joining, ranking, storing
 from tradewind.spark.bucketed import ordered, paned
+from tradewind.spark.buckets.waiting import equal_keys
 from tradewind.spark.columns import ARRIVAL, DUE, WEIGHT
 from tradewind.spark.expressions import condition_sql, spark_sql
 from tradewind.spark.step import Step, together
@@ -82,11 +83,15 @@ def _(node: Aggregate, step: Step) -> DataFrame | None:
     return grouping.aggregate(node, step) if grouping_anew.keeps_states(node) else grouping_anew.recomputed(node, step)
 
 
+@_advance.register
+def _(node: WaitFor, step: Step) -> DataFrame | None:
+    return ordered(node, step) if equal_keys(node) is not None else joining.wait_for(node, step)
+
+
 _advance.register(Partial)(grouping.partial)
 _advance.register(Merge)(grouping.merge)
 _advance.register(Finish)(grouping.finish)
 _advance.register(Join)(joining.join)
-_advance.register(WaitFor)(joining.wait_for)
 _advance.register(Top)(ranking.top)
 _advance.register(Read)(storing.read)
 _advance.register(Update)(storing.update)

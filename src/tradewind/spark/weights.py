@@ -9,9 +9,10 @@ from tradewind.algebra.operators.aggregation import WINDOW, Aggregate
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import ConnectionPoint, Filter, Join, Map, Source, Union
 from tradewind.algebra.operators.derived import Derived
-from tradewind.algebra.operators.ordered import Order, Resample
+from tradewind.algebra.operators.ordered import Order, Resample, WaitFor
 from tradewind.algebra.windows import CountedWindow, TimeWindow, ValueWindow
 from tradewind.spark.buckets.summing import sums_of
+from tradewind.spark.buckets.waiting import equal_keys
 from tradewind.spark.columns import WEIGHT
 
 
@@ -42,7 +43,7 @@ def exchanges(node: Operator) -> bool:
         if isinstance(node.window, CountedWindow) or (isinstance(node.window, ValueWindow) and not node.window.aligned):
             return sums_of(node) is not None
         return isinstance(node.window, TimeWindow | None)
-    return isinstance(node, Order | Resample)
+    return isinstance(node, Order | Resample) or (isinstance(node, WaitFor) and equal_keys(node) is not None)
 
 
 def _keeps_apart(node: Map) -> bool:

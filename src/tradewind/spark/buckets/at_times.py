@@ -12,14 +12,14 @@ import pyarrow as pa
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.ordered import Resample
 from tradewind.spark.buckets.arrays import FOREVER, Array, Flags, Ints, column, integers, known
-from tradewind.spark.buckets.gathering import Ordering, late_in, names_of, plain
-from tradewind.spark.buckets.groups import Groups
+from tradewind.spark.buckets.gathering import Ordering, names_of, plain
 from tradewind.spark.buckets.lines import Stretch
 from tradewind.spark.buckets.operator import DUE, WEIGHT, Moment, State
 from tradewind.spark.buckets.panes import moments
 from tradewind.spark.buckets.samples import consolidated, followers, highest_so_far, samples, spread, values_at
 from tradewind.spark.buckets.sorting import packed
-from tradewind.spark.buckets.store import DONE, Clock, Merged, Shelf, clock_of, merged, written
+from tradewind.spark.buckets.store import DONE, Merged, Shelf, clock_of, written
+from tradewind.spark.buckets.two_inputs import both_merged
 
 
 class _Found(NamedTuple):
@@ -45,6 +45,14 @@ class _Both(NamedTuple):
     """By when each row of the other stream is settled by itself,"""
     timed: Flags
     """and whether it has a time."""
+
+    @classmethod
+    def of(cls, own: Merged, other: Merged, time: str) -> _Both:
+        """The rows of both, those of the other stream at times of that name."""
+        key = packed(np.concatenate([own.group, other.group]), np.concatenate([own.rank, other.rank]))
+        due = integers(column(other.table, DUE), missing=FOREVER)[other.rows]
+        timed = known(column(other.table, time))[other.rows]
+        return cls(own, other, key[: len(own.rows)], key[len(own.rows) :], due, timed)
 
 
 @dataclass(frozen=True)
@@ -75,7 +83,7 @@ class TimesResampler:
             Shelf("rows", self.keys[0], state, plain(news[0], self.own.column), clock),
             Shelf("others", self.keys[1], state, plain(news[1]), clock),
         )
-        both = self._gathered(shelves, clock)
+        both = _Both.of(*both_merged(shelves, (self.own, self.other), clock), self.other.column)
         old = self._found(both, samples(both.own, both.own.old), clock.before)
         chosen = samples(both.own, both.own.new)
         new = self._found(both, chosen, clock.now)
@@ -86,25 +94,6 @@ class TimesResampler:
         kept = shelves[0].kept(both.own, own, np.zeros(len(own), dtype=np.bool_))
         kept |= shelves[1].kept(both.other, others, ~new.shown)
         return self._deltas(both, old, new), {**written(clock), **kept}
-
-    def _gathered(self, shelves: tuple[Shelf, Shelf], clock: Clock) -> _Both:
-        touching = [shelf.touching() for shelf in shelves]
-        groups = Groups(pa.concat_tables(touching))
-        codes = np.split(groups.codes, [touching[0].num_rows])
-        codes = [code[: shelf.news.num_rows] for code, shelf in zip(codes, shelves, strict=True)]
-        orders = (self.own, self.other)
-        parts = zip(shelves, codes, orders, strict=True)
-        one, two = (late_in(groups, code, order.settle(shelf.news), clock) for shelf, code, order in parts)
-        late = one.both(two)
-        found = []
-        for shelf, code, order in zip(shelves, codes, orders, strict=True):
-            given = shelf.gathered(groups, code, late.groups, late.threshold)
-            found.append(merged(given, _times(column(given.table, order.column)), (*shelf.keys, order.column)))
-        own, other = found
-        key = packed(np.concatenate([own.group, other.group]), np.concatenate([own.rank, other.rank]))
-        due = integers(column(other.table, DUE), missing=FOREVER)[other.rows]
-        timed = known(column(other.table, self.other.column))[other.rows]
-        return _Both(own, other, key[: len(own.rows)], key[len(own.rows) :], due, timed)
 
     def _found(self, both: _Both, chosen: Ints, mark: int) -> _Found:
         """The samples around each row, and what they say there."""
@@ -172,12 +161,6 @@ class TimesResampler:
             table = table.append_column(name, values)
         table = table.append_column(DUE, moments(due)).append_column(WEIGHT, pa.array(weight))
         return consolidated(table, other.group[row])
-
-
-def _times(array: Array) -> Ints:
-    """Times as integers; where there is none, one after all others."""
-    timed, found = known(array), integers(array)
-    return found if timed.all() else np.where(timed, found, np.max(found[timed], initial=0) + 1)
 
 
 def _of_group(sample: Ints, own: Merged, other: Merged) -> Ints:

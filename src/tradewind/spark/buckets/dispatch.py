@@ -6,7 +6,7 @@ from functools import singledispatch
 
 from tradewind.algebra.operators.aggregation import Aggregate
 from tradewind.algebra.operators.base import Operator
-from tradewind.algebra.operators.ordered import Order, Resample
+from tradewind.algebra.operators.ordered import Order, Resample, WaitFor
 from tradewind.algebra.windows import CountedWindow, ValueWindow
 from tradewind.errors import InternalError
 from tradewind.spark.buckets.at_times import TimesResampler
@@ -16,6 +16,7 @@ from tradewind.spark.buckets.on_grid import GridResampler
 from tradewind.spark.buckets.operator import BucketOperator
 from tradewind.spark.buckets.sorter import Sorter
 from tradewind.spark.buckets.valued import ValuePanes
+from tradewind.spark.buckets.waiting import Waiter, equal_keys
 
 
 @singledispatch
@@ -43,6 +44,14 @@ def _(node: Resample) -> BucketOperator:
     return GridResampler.of(node) if node.at is None else TimesResampler.of(node, node.at)
 
 
+@bucket_operator.register
+def _(node: WaitFor) -> BucketOperator:
+    keys = equal_keys(node)
+    if keys is None:
+        raise InternalError("only waiting for equal keys is done by buckets.")
+    return Waiter.of(node, keys)
+
+
 def needs_arrival(node: Operator) -> bool:
     """Whether the order in which rows arrive makes a difference."""
     slack = node.slack if isinstance(node, Order) else getattr(getattr(node, "window", None), "slack", None)
@@ -51,5 +60,7 @@ def needs_arrival(node: Operator) -> bool:
 
 def bucket_keys(node: Operator) -> tuple[tuple[str, ...], ...]:
     """For each input, the columns by which rows may be spread over buckets; without any there is one bucket."""
+    if isinstance(node, WaitFor):
+        return equal_keys(node) or ((), ())
     keys = getattr(node, "keys", ())
     return tuple(names_of(child.schema, keys) for child in node.inputs)
