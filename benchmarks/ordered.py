@@ -1,6 +1,6 @@
 """Operators over neighbours: counted windows with timeout, bounded sort, resample, waitfor, in million rows a second.
 
-./dev bench ordered [--rows 10000000] [--rounds 2] [counted-5k counted-1m sort resample waitfor]
+./dev bench ordered [--rows 10000000] [--rounds 3] [counted-5k counted-1m sort resample waitfor]
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("operators", nargs="*", default=list(BOXES))
     parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
     data = Path(tempfile.mkdtemp(prefix="tradewind-bench-"))
     spark = start(2, data / "tmp", memory="3g", log=data / "spark.log")

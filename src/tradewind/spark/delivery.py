@@ -48,7 +48,7 @@ class Totals:
 
 def totals_of(delivered: pa.Table) -> Totals:
     """How many rows deltas add up to."""
-    final = pc.sum(delivered.filter(delivered[FINAL])[WEIGHT]).as_py() or 0
+    final = pc.sum(delivered[WEIGHT].filter(delivered[FINAL])).as_py() or 0
     return Totals(final, (pc.sum(delivered[WEIGHT]).as_py() or 0) - final)
 
 

@@ -31,6 +31,7 @@ from tradewind.spark.sinks import Note, Sink
 from tradewind.spark.sources.reading import OriginReader, given_in
 from tradewind.spark.sources.survey import Survey, arrivals
 from tradewind.spark.step import Step
+from tradewind.spark.weights import is_unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,8 @@ class Running:
                 back = self.spark.read.parquet(str(closing)).withColumn(WEIGHT, -f.col(WEIGHT))
                 rows = back if rows is None else rows.unionByName(back)
             if rows is not None:
-                staged[wish.name], more = self._stage(wish.name, rows, f"batch-{batch:08}")
+                sure = is_unit(wish.operator) and not closing.is_dir()
+                staged[wish.name], more = self._stage(wish.name, rows, f"batch-{batch:08}", sure=sure)
                 totals[wish.name] += more
         return {"deliveries": staged, "totals": _plain(totals), "closing": None}
 
@@ -181,11 +183,11 @@ class Running:
                 totals[wish.name] += more
         return {"deliveries": staged, "totals": _plain(totals), "closing": True}
 
-    def _stage(self, name: str, rows: DataFrame, label: str) -> tuple[Note, Totals]:
+    def _stage(self, name: str, rows: DataFrame, label: str, *, sure: bool = False) -> tuple[Note, Totals]:
         """Hand rows to a query's sink, and count them."""
         sink = self.sinks[name]
         if sink.counts:
-            note = sink.stage(rows, label)
+            note = sink.stage(rows, label, sure=sure)
             return note, Totals(note["final"], note["tentative"])
         kept = Path(self.engine.memory.scratch(f"stage-{name}"))
         rows.write.mode("overwrite").parquet(str(kept))

@@ -39,8 +39,8 @@ class Sink(Protocol):
     counts: bool
     """Whether a note tells how many `final` and `tentative` rows were staged."""
 
-    def stage(self, rows: DataFrame, label: str) -> Note:
-        """Work the rows out and keep them aside."""
+    def stage(self, rows: DataFrame, label: str, *, sure: bool = False) -> Note:
+        """Work the rows out and keep them aside. They are `sure` where each is final and counts for one."""
 
     def publish(self, note: Note) -> None:
         """Let readers see what was staged."""
@@ -84,7 +84,7 @@ class Files:
         self._options = {**_DEFAULTS.get(format_, {}), **options}
         self.counts = format_ == "parquet"
 
-    def stage(self, rows: DataFrame, label: str) -> Note:
+    def stage(self, rows: DataFrame, label: str, *, sure: bool = False) -> Note:
         """Write the batch's files where no reader looks."""
         staging = self.folder / _STAGING / label
         shutil.rmtree(staging, ignore_errors=True)
@@ -157,6 +157,17 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _brought(rows: DataFrame, *, sure: bool) -> tuple[pa.Table, Totals]:
+    """The rows in this process, and how many there are: values that are known beforehand need not travel."""
+    if not sure:
+        found = rows.toArrow()
+        return found, totals_of(found)
+    found = rows.drop(FINAL, WEIGHT).toArrow()
+    for name, value in ((FINAL, pa.scalar(True)), (WEIGHT, pa.scalar(1, pa.int64()))):
+        found = found.append_column(name, pa.repeat(value, found.num_rows))
+    return found, Totals(final=found.num_rows)
+
+
 class Dequeuer:
     """Gets every row that is delivered, as Arrow tables, batch by batch, whoever else gets them too."""
 
@@ -182,10 +193,10 @@ class Pulled:
         self._free = True
         self._staged: pa.Table | None = None
 
-    def stage(self, rows: DataFrame, label: str) -> Note:
+    def stage(self, rows: DataFrame, label: str, *, sure: bool = False) -> Note:
         """Bring the rows into this process."""
-        self._staged = rows.toArrow()
-        return {"label": label, **asdict(totals_of(self._staged))}
+        self._staged, totals = _brought(rows, sure=sure)
+        return {"label": label, **asdict(totals)}
 
     def publish(self, note: Note) -> None:
         """Put them where they are waited for."""
@@ -224,10 +235,10 @@ class Shown:
         self._show = show
         self._staged: pa.Table | None = None
 
-    def stage(self, rows: DataFrame, label: str) -> Note:
+    def stage(self, rows: DataFrame, label: str, *, sure: bool = False) -> Note:
         """Bring the rows into this process."""
-        self._staged = rows.toArrow()
-        return {"label": label, **asdict(totals_of(self._staged))}
+        self._staged, totals = _brought(rows, sure=sure)
+        return {"label": label, **asdict(totals)}
 
     def publish(self, note: Note) -> None:
         """Print them."""
@@ -250,7 +261,7 @@ class Nowhere:
     def __init__(self, *, columns: bool = True) -> None:
         self._columns = columns
 
-    def stage(self, rows: DataFrame, label: str) -> Note:
+    def stage(self, rows: DataFrame, label: str, *, sure: bool = False) -> Note:
         """Work the rows' own columns out; Spark does not see that they are only counted."""
         if not self._columns:
             return {"label": label, **asdict(Totals(final=rows.count()))}
