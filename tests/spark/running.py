@@ -36,8 +36,10 @@ class SparkRun:
         before = self.engine.marks
         for stream in self.graph.sources():
             source = self.graph.sources()[stream]
-            for number, origin in enumerate(self.engine.origins[stream]):
-                rows = batch.get(stream, {}).get(origin, ())
+            given = batch.get(stream, {})
+            # As the interpreter takes them: in the order in which the batch names them.
+            for number, origin in enumerate(dict.fromkeys([*given, *self.engine.origins[stream]])):
+                rows = given.get(origin, ())
                 set_by_hand = (marks or {}).get(stream, {}).get(origin, -math.inf)
                 arrived.setdefault(stream, {})[origin] = self._arrived(
                     source, rows, before[stream][origin], set_by_hand, number

@@ -156,7 +156,7 @@ def test_the_examples(spark, tmp_path, path) -> None:
     same_on_spark(spark, graph, cut(data, mix, most=16), tmp_path, mix)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(20))
 def test_random_graphs(spark, tmp_path, seed) -> None:
     chance = random.Random(seed + 5_000)
     graph = exactly(random_graph(chance))
