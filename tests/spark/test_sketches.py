@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import pytest
 
@@ -61,3 +62,42 @@ def test_sketches_stay_within_a_few_of_their_errors(spark, tmp_path, split) -> N
     assert abs(median - COUNT / 2) < 3 * 0.0133 * COUNT
     assert abs(high - 1_900) < 3 * 0.0133 * 2_000
     assert [item for item, _ in often] == ["", "b"]
+
+
+@pytest.mark.parametrize("split", [False, True], ids=["whole", "split"])
+def test_the_most_frequent_of_many_values_are_found_in_little_room(spark, tmp_path, split) -> None:
+    mix = random.Random(4)
+    given = [
+        (place, f"often-{mix.randrange(4)}" if mix.random() < 0.5 else f"once-{place}", None, None)
+        for place in range(COUNT)
+    ]
+    functions = (
+        ("often", parse_aggregate("approx_top_k(s, 4, 64)", SOURCE.schema)),
+        ("times", parse_aggregate("approx_top_k(ts, 2, 16)", SOURCE.schema)),
+        ("none", parse_aggregate("approx_top_k(n, 3)", SOURCE.schema)),
+    )
+    aggregate: Operator = Aggregate(SOURCE, (), functions)
+    if split:
+        aggregate = Finish(Merge(Partial(SOURCE, (), functions), (), detached(functions)), detached(functions))
+    run = SparkRun(spark, Graph.of(answer=aggregate), tmp_path, {"s": ["here"]})
+    for first in range(0, COUNT, 2_000):
+        run.feed({"s": {"here": given[first : first + 2_000]}})
+    run.end()
+    ((often, times, none),) = run.answer("answer")
+    known = Counter(row[1] for row in given)
+    assert {item for item, _ in often} == {f"often-{n}" for n in range(4)}
+    assert [count for _, count in often] == sorted((count for _, count in often), reverse=True)
+    assert all(known[item] <= count <= known[item] + 2 * COUNT / 64 for item, count in often)
+    assert len(times) <= 2
+    assert none == ()
+    states = sum(file.stat().st_size for file in (tmp_path).rglob("*.parquet"))
+    assert states < 60_000
+
+
+def test_values_that_spark_cannot_rank_are_counted_one_by_one(spark, tmp_path) -> None:
+    source = Source("s", parse_schema("ts TIMESTAMP, b BINARY, a ARRAY<INT>", time="ts"))
+    functions = tuple((name, parse_aggregate(f"approx_top_k({name}, 1)", source.schema)) for name in ("b", "a"))
+    run = SparkRun(spark, Graph.of(answer=Aggregate(source, (), functions)), tmp_path, {"s": ["here"]})
+    run.feed({"s": {"here": [(1, b"x", (1,)), (2, b"x", (2,))]}})
+    run.feed({"s": {"here": [(3, b"y", (2,))]}})
+    assert list(run.answer("answer")) == [(((b"x", 2),), (((2,), 2),))]

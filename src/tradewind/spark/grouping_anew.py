@@ -12,7 +12,7 @@ from tradewind.algebra.operators.aggregation import WINDOW, Aggregate
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.windows import SessionWindow, TimeWindow, ValueWindow
 from tradewind.spark.aggregates.answers import answered
-from tradewind.spark.aggregates.states import SPREADS
+from tradewind.spark.aggregates.states import SPREADS, ranks_by_sketch
 from tradewind.spark.columns import DUE, UNTIL, WEIGHT, consolidated, due_sql, quoted
 from tradewind.spark.differences import difference, of_groups
 from tradewind.spark.step import Step, together
@@ -20,7 +20,7 @@ from tradewind.spark.types import quote
 from tradewind.spark.windows import IN_WINDOW, in_windows
 
 _ADDITIVE = frozenset({"count", "count_if", "sum", "avg", *SPREADS})
-_ALL_VALUES = frozenset({"count_distinct", "percentile", "top_k", "approx_top_k"})
+_ALL_VALUES = frozenset({"count_distinct", "percentile", "top_k"})
 
 
 def keeps_states(node: Aggregate) -> bool:
@@ -33,6 +33,8 @@ def keeps_states(node: Aggregate) -> bool:
 def _follows(call: AggregateCall, given: Operator) -> bool:
     if call.user is not None:
         return given.append_only
+    if call.function == "approx_top_k" and not ranks_by_sketch(call.state_type(given.schema).fields[0][1]):
+        return False
     return call.function in _ADDITIVE or (given.append_only and call.function not in _ALL_VALUES)
 
 

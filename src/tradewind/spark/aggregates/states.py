@@ -306,6 +306,35 @@ def _multiset(name: str, type_: DataType, parameters: tuple[LiteralValue, ...], 
     return State((part,), lambda values: multiset(values, type_, parameters))
 
 
+_NOT_RANKED = ("BINARY", "ARRAY", "STRUCT")
+
+
+def ranks_by_sketch(type_: DataType) -> bool:
+    """Whether Spark's sketch of frequent values takes values of the type; it has no place for others."""
+    return type_.name not in _NOT_RANKED
+
+
+def _frequent(name: str, type_: DataType, parameters: tuple[LiteralValue, ...], rows: Rows, lean: bool) -> State:
+    if not ranks_by_sketch(type_):
+        return _multiset(name, type_, parameters, rows, lean)
+    wanted, items = (int(str(one)) for one in parameters)
+    kind = ddl(type_)
+    part = Part(
+        f"STRUCT<sketch: BINARY, maxItemsTracked: INT, itemDataType: {kind}, itemDataTypeDDL: STRING>",
+        f"approx_top_k_accumulate({rows.value}, {max(wanted, items)}) FILTER (WHERE {rows.known})",
+        lambda column: f"approx_top_k_combine({column})",
+    )
+    shown = f"ARRAY<STRUCT<item: {kind}, count: BIGINT>>"
+
+    def answer(sketch: str) -> str:
+        # Spark cannot ask a sketch that is NULL; values that are equally frequent come in no order from it.
+        found = f"transform(approx_top_k_estimate({sketch}, {wanted}), e -> named_struct('n', -e.count, 'v', e.item))"
+        ranked = f"transform(array_sort({found}), e -> named_struct('item', e.v, 'count', -e.n))"
+        return f"CAST(if({sketch} IS NULL, array(), {ranked}) AS {shown})"
+
+    return State((part,), answer)
+
+
 def _user(user: UserAggregate, rows: Rows) -> State:
     states = Schema((("a", user.state), ("b", user.state)))
     merged = spark_sql(user.merge, states)
@@ -336,6 +365,7 @@ def _user(user: UserAggregate, rows: Rows) -> State:
 
 
 SPREADS = ("var_samp", "var_pop", "stddev_samp", "stddev_pop")
+COPIED = frozenset({*SPREADS, "approx_percentile", "approx_top_k"})
 """Aggregates that want weights of one and minus one."""
 
 _Builder = Callable[[str, DataType, tuple[LiteralValue, ...], Rows, bool], State]
@@ -350,5 +380,6 @@ _BUILDERS: dict[str, _Builder] = {
     "approx_count_distinct": _hll,
     "theta_count_distinct": _theta,
     "approx_percentile": _kll,
-    **dict.fromkeys(("count_distinct", "percentile", "top_k", "approx_top_k"), _multiset),
+    "approx_top_k": _frequent,
+    **dict.fromkeys(("count_distinct", "percentile", "top_k"), _multiset),
 }
