@@ -62,9 +62,6 @@ _OPERATORS = ("+", "-", "*", "/")
 
 def _takes(name: str, types: Types) -> bool:
     """Whether a function takes these types, and answers alike everywhere."""
-    if name == "/" and any(type_.name == "DECIMAL" and type_.parameters[0] == 38 for type_ in types):
-        # The interpreter rounds such quotients twice: docs/spark.md.
-        return False
     if len(types) == 3 and name in _OPERATORS:
         return False
     # NULL div NULL has no type.

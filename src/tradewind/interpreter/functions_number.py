@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_DOWN, ROUND_HALF_UP, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
 from tradewind.algebra.types import DOUBLE, FLOAT, INTEGER_BITS, DataType, is_integer
 from tradewind.interpreter.number_text import digits_of
 from tradewind.interpreter.values import EXACT, Value, fixed, single, whole, within
 
 Types = tuple[DataType, ...]
-
-_QUOTIENT = Decimal(1).scaleb(-39)
-"""Spark divides decimals to 39 places, halves down, before it rounds to the result's."""
 
 _PLACES = 400
 """No DOUBLE has a digit so many places before or after the point."""
@@ -46,8 +43,7 @@ def _divide(_: Types, result: DataType, left: Value, right: Value) -> Value:
     if right == 0:
         return None
     if isinstance(left, Decimal):
-        quotient = EXACT.divide(left, right).quantize(_QUOTIENT, ROUND_HALF_DOWN, EXACT)
-        return fixed(quotient, result)
+        return fixed(EXACT.divide(left, right), result)
     return _fit(left / right, result)
 
 
