@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from tradewind.algebra.operators.core import Join, Source
 from tradewind.algebra.schema import parse_schema
 from tradewind.algebra.windows import CountedWindow, SessionWindow, TimeWindow, ValueWindow
 from tradewind.interpreter.run import Weighted
+from tradewind.interpreter.values import fixed
 from tradewind.rewrites.engine import rewrite
 from tradewind.spark.buckets.summing import sums_of
 
@@ -123,6 +125,25 @@ def test_every_aggregate_split_into_partial_merge_and_finish(spark, tmp_path, wi
     graph = Graph.of(answer=Finish(Merge(partial, keys, detached(functions)), detached(functions)))
     chance = random.Random(window)
     assert same_on_spark(spark, graph, cut(readings(ADDED, 2), chance, most=16), tmp_path, chance)
+
+
+LONG = "ts TIMESTAMP, k STRING, i INT, a DECIMAL(38,10), b DECIMAL(28,12), c DECIMAL(38,18), d DECIMAL(27,9)"
+
+
+@pytest.mark.parametrize("window", ["none", "tumbling", "session", "counted", "values with timeout"])
+@pytest.mark.parametrize("revised", [False, True])
+def test_totals_of_long_decimals_keep_their_digits(spark, tmp_path, window, revised) -> None:
+    source = Source("long", parse_schema(LONG, time="ts"), SECOND, (), revised)
+    functions = tuple((f"sum_{name}", parse_aggregate(f"sum({name})", source.schema)) for name in "abcd")
+    chance = random.Random(f"{window} {revised}")
+    data: list[tuple | Weighted] = []
+    for _ in range(30):
+        number = Decimal(chance.randrange(10**18)).scaleb(-18) + chance.randrange(-5, 5)
+        long = [fixed(number, type_) for _, type_ in source.schema.columns[3:]]
+        row = (chance.randrange(40) * SECOND, chance.choice("xy"), chance.randrange(9), *long)
+        data += [Weighted(row, 3), Weighted(row, -1)] if revised and chance.random() < 0.5 else [row]
+    graph = Graph.of(totals=Aggregate(source, ("k",), functions, WINDOWS[window]))
+    assert same_on_spark(spark, graph, cut({"long": {"here": data}}, chance, most=16), tmp_path, chance)
 
 
 def test_every_kind_of_operator(spark, tmp_path) -> None:

@@ -83,7 +83,7 @@ def _cdn(folder: Path, console: Console, rows: int, seed: int) -> None:
 def _run(found: Deployment, console: Console, question: tuple[str, dict[str, list[str]]] | None = None) -> Any:
     """Run a deployment until its data is read; its answers, and beside them what plain Spark SQL says to a question."""
     answers_of = importlib.import_module("tradewind.runtime.answers")
-    progress = Progress(quiet=False)
+    progress = Progress(quiet=False, queries=found.queries)
     begin = time.perf_counter()
     base = Path(found.name).parent
     plain: Counter[tuple[Any, ...]] = Counter()

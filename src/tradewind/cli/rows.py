@@ -36,6 +36,11 @@ def plain(value: Any, type_: DataType) -> Any:
     return value
 
 
+def as_object(row: Sequence[Any], schema: Schema) -> dict[str, Any]:
+    """A row as JSON holds it."""
+    return {name: plain(value, type_) for value, (name, type_) in zip(row, schema.columns, strict=True)}
+
+
 def show(rows: Iterable[Sequence[Any]], schema: Schema, title: str, console: Console) -> None:
     """A table of rows on the console."""
     table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")

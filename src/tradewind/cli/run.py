@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -16,10 +17,12 @@ import typer
 from tradewind.algebra.durations import parse_duration
 from tradewind.algebra.times import format_timestamp
 from tradewind.cli.check import AsJson, File
+from tradewind.cli.rows import as_object
 from tradewind.errors import InputError
 from tradewind.runtime.deployment import deployment
 
 if TYPE_CHECKING:
+    from tradewind.frontends.deployment.deployment import Query
     from tradewind.runtime.live import Live
     from tradewind.spark.query import Report
 
@@ -55,7 +58,7 @@ def run(  # noqa: PLR0917, the command line's options come as parameters
         raise InputError("--until-done and --for exclude each other.", hint="choose one.")
     limit = parse_duration(for_) / 1e6 if for_ is not None else None
     found = deployment(file)
-    progress = Progress(quiet)
+    progress = Progress(quiet, found.queries)
     live = found.run(
         state=state_of(file, state), until_done=until_done, fresh=fresh, on_batch=progress.batch, show=progress.rows
     )
@@ -101,9 +104,10 @@ def _interruptible() -> Iterator[list[int]]:
 class Progress:
     """Tells how a run goes, on stderr, and remembers what it read."""
 
-    def __init__(self, quiet: bool) -> None:
+    def __init__(self, quiet: bool, queries: Mapping[str, Query]) -> None:
         self._quiet = quiet
-        self._begin = time.perf_counter()
+        self._queries = queries
+        self._newest: int | None = None
         self.batches = 0
         self.origins: dict[tuple[str, str], dict[str, int]] = {}
 
@@ -128,14 +132,17 @@ class Progress:
         )
         odd = sum(one.bad + one.late for one in report.origins.values())
         self.say(
-            f"batch {report.batch}: {rows:,} rows in {report.seconds:.1f} s ({rate:,.0f}/s), {_settled(report)}; "
+            f"batch {report.batch}: {rows:,} rows in {report.seconds:.1f} s ({rate:,.0f}/s), {self._settled(report)}; "
             f"{answers}{f'; {odd:,} late or bad' if odd else ''}"
         )
 
     def rows(self, name: str, table: Any) -> None:
         """Rows of a query that is delivered to the console."""
-        for row in table.to_pylist():
-            typer.echo(f"{name}: {json.dumps(row, default=str)}")
+        # Loaded on use: other commands do not need what reads rows.
+        answers = importlib.import_module("tradewind.runtime.answers")
+        schema = answers.delivered_schema(self._queries[name].operator.schema)
+        for row in answers.delivered_rows(table, schema):
+            typer.echo(f"{name}: {json.dumps(as_object(row, schema))}")
 
     def end(self, seconds: float, how: str) -> None:
         """The last line."""
@@ -145,7 +152,8 @@ class Progress:
             "over": "time is over",
             "stopped": "stopped; the next run goes on from here",
         }
-        self.say(f"{words[how]}: {rows:,} rows in {self.batches} batches, {seconds:.1f} s")
+        batches = "1 batch" if self.batches == 1 else f"{self.batches:,} batches"
+        self.say(f"{words[how]}: {rows:,} rows in {batches}, {seconds:.1f} s")
         for (stream, origin), one in self.origins.items():
             if one["bad"] or one["late"]:
                 self.say(
@@ -163,14 +171,14 @@ class Progress:
         }
         return {"ended": how, "seconds": round(seconds, 3), "links": [], "queries": queries, "streams": streams}
 
-
-def _settled(report: Report) -> str:
-    """How far everything is settled, and how far behind the newest row that is."""
-    marks = [mark for origins in report.marks.values() for mark in origins.values()]
-    newest = [survey.latest for survey in report.origins.values() if survey.latest is not None]
-    lowest = min(marks, default=float("-inf"))
-    if not newest or not float("-inf") < lowest < float("inf"):
-        return "nothing settled yet"
-    behind = max(0, max(newest) - int(lowest)) / _SECOND
-    settled = int(lowest) - int(lowest) % _SECOND
-    return f"settled to {format_timestamp(settled)}, {behind:,.1f} s behind the newest row"
+    def _settled(self, report: Report) -> str:
+        """How far everything is settled, and how far behind the newest row so far that is."""
+        marks = [mark for origins in report.marks.values() for mark in origins.values()]
+        seen = [self._newest, *(survey.latest for survey in report.origins.values())]
+        self._newest = max((time for time in seen if time is not None), default=None)
+        lowest = min(marks, default=float("-inf"))
+        if self._newest is None or not float("-inf") < lowest < float("inf"):
+            return "nothing settled yet"
+        behind = max(0, self._newest - int(lowest)) / _SECOND
+        settled = int(lowest) - int(lowest) % _SECOND
+        return f"settled to {format_timestamp(settled)}, {behind:,.1f} s behind the newest row"

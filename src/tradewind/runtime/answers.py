@@ -49,9 +49,14 @@ def added_up(tables: Iterable[pa.Table], schema: Schema) -> Answer:
     wanted = delivered_schema(schema)
     total: Answer = Counter()
     for table in tables:
-        for *row, weight in from_arrow(table.select(list(wanted.names)), wanted):
+        for *row, weight in delivered_rows(table, wanted):
             total[tuple(row)] += weight
     return Counter({row: weight for row, weight in total.items() if weight})
+
+
+def delivered_rows(table: pa.Table, wanted: Schema) -> list[tuple[Any, ...]]:
+    """The rows of one delivered table."""
+    return from_arrow(table.select(list(wanted.names)), wanted)
 
 
 def in_order(answer: Answer, schema: Schema) -> list[tuple[Any, ...]]:

@@ -12,7 +12,7 @@ from tradewind.algebra.operators.aggregation import WINDOW, Aggregate, Finish, F
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import DataType
 from tradewind.algebra.windows import TimeWindow, ValueWindow
-from tradewind.spark.aggregates.states import COPIED, Rows, State, state_of
+from tradewind.spark.aggregates.states import Rows, State, state_of, wants_copies
 from tradewind.spark.columns import DUE, UNTIL, WEIGHT, due_sql, quoted
 from tradewind.spark.expressions import spark_sql
 from tradewind.spark.step import Step, together
@@ -151,7 +151,7 @@ def _weighed(node: Aggregate | Partial, news: DataFrame) -> tuple[DataFrame, str
     """The rows, and the column that says how many each counts for, if they do not all count for one."""
     if is_unit(node.input):
         return news, None
-    unfold = any(call.user or call.function in COPIED for _, call in node.functions)
+    unfold = any(wants_copies(call, node.input.schema) for _, call in node.functions)
     return (single_copies(news) if unfold else news), WEIGHT
 
 

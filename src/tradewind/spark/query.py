@@ -11,11 +11,13 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pyspark.errors import StreamingQueryException
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
@@ -96,7 +98,9 @@ class Running:
     def stop(self) -> None:
         """Stop now. A batch that is under way is done again next time."""
         if self._query is not None:
-            self._query.stop()
+            # Whoever ended us, by a signal to a group of processes, may have ended Java first.
+            with suppress(Py4JError, ConnectionError):
+                self._query.stop()
         for reader in self.readers:
             reader.close()
 
@@ -191,18 +195,29 @@ class Running:
             return note, Totals(note["final"], note["tentative"])
         kept = Path(self.engine.memory.scratch(f"stage-{name}"))
         rows.write.mode("overwrite").parquet(str(kept))
-        return sink.stage(self.spark.read.schema(rows.schema).parquet(str(kept)), label), totals_in(kept)
+        try:
+            return sink.stage(self.spark.read.schema(rows.schema).parquet(str(kept)), label), totals_in(kept)
+        except (Py4JError, PySparkException) as error:
+            # The rows were there: it is the format that does not take them.
+            raise _batch_failed(f"query {name!r} could not be delivered: {_cause(error)}") from error
 
 
 def _told(error: BaseException) -> BaseException:
     """A failure as users should read it: our own as they are, Spark's by their first line."""
     if isinstance(error, TradewindError):
         return error
+    return _batch_failed(f"a batch failed: {_cause(error)}")
+
+
+def _batch_failed(what: str) -> RunError:
+    return RunError(what, hint="nothing of the batch was kept; the whole story is in spark.log in the state folder.")
+
+
+def _cause(error: BaseException) -> str:
+    """What went wrong in the end: the last cause that Java names, or the first line of a message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return RunError(
-        f"a batch failed: {lines[0] if lines else type(error).__name__}",
-        hint="nothing of the batch was kept; the whole story is in spark.log in the state folder.",
-    )
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return causes[-1] if causes else lines[0] if lines else type(error).__name__
 
 
 def _plain(totals: Mapping[str, Totals]) -> dict[str, dict[str, int]]:

@@ -22,6 +22,7 @@ from tradewind.algebra.types import BIGINT, BOOLEAN
 from tradewind.errors import DataError, unknown
 from tradewind.spark.columns import WEIGHT
 from tradewind.spark.delivery import FINAL, Totals, totals_in, totals_of
+from tradewind.spark.encoding import ENCODERS
 from tradewind.spark.sources.csv_records import header_of
 from tradewind.spark.sources.landing import PARSERS
 from tradewind.spark.sources.options import checked
@@ -62,10 +63,17 @@ _TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
 
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "json": _TIMES,
-    "csv": {"header": True, "escape": '"', **_TIMES},
-    "xml": {"rowTag": "row", **_TIMES},
+    # Left to itself, Spark cuts white space off the ends of texts.
+    "csv": {
+        "header": True,
+        "escape": '"',
+        "ignoreLeadingWhiteSpace": False,
+        "ignoreTrailingWhiteSpace": False,
+        **_TIMES,
+    },
+    # Columns that begin with an underscore, as our own do, would be attributes.
+    "xml": {"rowTag": "row", "attributePrefix": "@", **_TIMES},
 }
-_FLAT = ("csv",)
 _STAGING = "_staging"
 
 
@@ -137,20 +145,13 @@ class Files:
             return {"delimiter": delimiter, "header": self._options["header"], "multi_line": True}
         return {"rowTag": self._options["rowTag"]} if self.format == "xml" else {}
 
-    def _encoded(self) -> dict[str, str]:
-        """The columns that the format cannot hold as they are, and the function that makes text of them."""
-        if self.format not in _FLAT:
-            return {}
-        by = {"STRUCT": "to_json", "ARRAY": "to_json", "BINARY": "base64"}
-        return {name: by[type_.name] for name, type_ in self._schema.columns if type_.name in by}
-
     def _plain(self, rows: DataFrame) -> DataFrame:
-        """Rows as the format can hold them: CSV has no nested values."""
-        encoded = self._encoded()
-        columns = {name: quote(name) for name in rows.columns}
-        return rows.selectExpr(
-            *(f"{encoded[name]}({sql}) AS {sql}" if name in encoded else sql for name, sql in columns.items())
-        )
+        """Rows as the format can hold them."""
+        encoder = ENCODERS.get(self.format)
+        if encoder is None:
+            return rows
+        own = [f"{encoder(quote(name), type_)} AS {quote(name)}" for name, type_ in self._schema.columns]
+        return rows.selectExpr(*own, FINAL, WEIGHT)
 
 
 def _text(value: Any) -> str:

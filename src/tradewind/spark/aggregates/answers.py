@@ -11,7 +11,7 @@ from pyspark.sql import functions as f
 from tradewind.algebra.aggregates import AGGREGATES, AggregateCall
 from tradewind.algebra.operators.aggregation import Functions
 from tradewind.algebra.schema import Schema
-from tradewind.spark.aggregates.states import SPREADS, Rows, state_of
+from tradewind.spark.aggregates.states import Rows, state_of, wants_copies
 from tradewind.spark.columns import WEIGHT, quoted
 from tradewind.spark.expressions import spark_sql
 from tradewind.spark.types import quote
@@ -27,7 +27,7 @@ def answered(
     What is approximate elsewhere is exact here: all rows are at hand, and an answer that is worked out twice must be
     the same twice.
     """
-    if any(call.user or call.function in SPREADS for _, call in functions):
+    if any(wants_copies(_exact(call), schema) for _, call in functions):
         rows = single_copies(rows)
     parts: list[Column] = []
     shown: list[str] = []

@@ -125,10 +125,18 @@ def _itself(total: str) -> str:
     return total
 
 
+_MULTIPLIED = 27
+"""Decimals of more digits than these lose some when they are multiplied by a weight."""
+
+
 def _decimal_sum(type_: DataType, rows: Rows) -> _Sum:
     precision, scale = type_.parameters
     kept = decimal(min(38, precision + 10), scale)
-    value = rows.value if rows.weight is None else f"({rows.value}) * CAST({rows.weight} AS DECIMAL(10,0))"
+    value = rows.value
+    if rows.weight is not None and precision > _MULTIPLIED:
+        value = f"if({rows.weight} < 0L, -({rows.value}), {rows.value})"
+    elif rows.weight is not None:
+        value = f"({rows.value}) * CAST({rows.weight} AS DECIMAL(10,0))"
     lift = f"try_cast(try_sum({value}) AS {ddl(kept)})"
     return _Sum((Part(ddl(kept), lift, lambda c: f"try_cast(try_sum({c}) AS {ddl(kept)})"),), _itself, _itself)
 
@@ -365,8 +373,18 @@ def _user(user: UserAggregate, rows: Rows) -> State:
 
 
 SPREADS = ("var_samp", "var_pop", "stddev_samp", "stddev_pop")
-COPIED = frozenset({*SPREADS, "approx_percentile", "approx_top_k"})
-"""Aggregates that want weights of one and minus one."""
+_COPIED = frozenset({*SPREADS, "approx_percentile", "approx_top_k"})
+
+
+def wants_copies(call: AggregateCall, schema: Schema) -> bool:
+    """Whether an aggregate can only take weights of one and minus one."""
+    if call.user is not None or call.function in _COPIED:
+        return True
+    if call.function not in ("sum", "avg"):
+        return False
+    type_ = call.state_type(schema).fields[0][1]
+    return type_.name == "DECIMAL" and type_.parameters[0] > _MULTIPLIED
+
 
 _Builder = Callable[[str, DataType, tuple[LiteralValue, ...], Rows, bool], State]
 _BUILDERS: dict[str, _Builder] = {
