@@ -108,18 +108,22 @@ def wait_for_batch(run: subprocess.Popen, log: Path, chance: random.Random) -> N
     time.sleep(chance.random() * 1.5)
 
 
-def test_an_interrupted_run_ends_in_order_and_goes_on_later(tmp_path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_ends_in_order_and_goes_on_later(tmp_path, number) -> None:
     given = rows(200, 5)
     path = lay_out(tmp_path, given)
-    with subprocess.Popen([*COMMAND, "run", str(path)], stderr=subprocess.PIPE, text=True) as run:
+    command = [*COMMAND, "run", str(path)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as run:
         assert run.stderr is not None
         for line in run.stderr:
             if line.startswith("batch "):
                 break
-        run.send_signal(signal.SIGINT)
+        # As terminals and supervisors do: to all processes of the group.
+        os.killpg(run.pid, number)
         rest = run.stderr.read()
         assert run.wait(timeout=60) == 0
     assert "stopped; the next run goes on from here" in rest
+    assert "Traceback" not in rest
     tradewind("run", str(path), "--until-done")
     assert delivered(path) == meant(path, given)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from tradewind.spark.expressions import SETTINGS
@@ -69,9 +71,21 @@ def start(
     for name, value in settings.items():
         builder = builder.config(name, value)
     with _silent(log):
+        _start_java(settings)
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def _start_java(settings: Mapping[str, str]) -> None:
+    """Start Java, unless it runs already, in a session of its own: a signal to our process group is ours to answer.
+
+    Java ends with us in any case, since it reads from a pipe that we hold.
+    """
+    if SparkContext._gateway is None:  # noqa: SLF001 - the builder would start Java in our own session
+        conf = SparkConf().setAll(list(settings.items()))
+        gateway = launch_gateway(conf, {"start_new_session": True})  # type: ignore[no-untyped-call] # PySpark has no types here
+        SparkContext._ensure_initialized(gateway=gateway, conf=conf)  # noqa: SLF001 - as above
 
 
 def compile_plans(session: SparkSession, rows: int) -> None:
