@@ -127,14 +127,21 @@ def test_every_aggregate_split_into_partial_merge_and_finish(spark, tmp_path, wi
     assert same_on_spark(spark, graph, cut(readings(ADDED, 2), chance, most=16), tmp_path, chance)
 
 
-LONG = "ts TIMESTAMP, k STRING, i INT, a DECIMAL(38,10), b DECIMAL(28,12), c DECIMAL(38,18), d DECIMAL(27,9)"
+LONG = (
+    "ts TIMESTAMP, k STRING, i INT, "
+    "a DECIMAL(38,10), b DECIMAL(28,12), c DECIMAL(38,18), d DECIMAL(27,9), e DECIMAL(30,0)"
+)
 
 
 @pytest.mark.parametrize("window", ["none", "tumbling", "session", "counted", "values with timeout"])
 @pytest.mark.parametrize("revised", [False, True])
-def test_totals_of_long_decimals_keep_their_digits(spark, tmp_path, window, revised) -> None:
+def test_totals_and_means_of_long_decimals_keep_their_digits(spark, tmp_path, window, revised) -> None:
     source = Source("long", parse_schema(LONG, time="ts"), SECOND, (), revised)
-    functions = tuple((f"sum_{name}", parse_aggregate(f"sum({name})", source.schema)) for name in "abcd")
+    functions = tuple(
+        (f"{call}_{name}", parse_aggregate(f"{call}({name})", source.schema))
+        for name in "abcde"
+        for call in ("sum", "avg")
+    )
     chance = random.Random(f"{window} {revised}")
     data: list[tuple | Weighted] = []
     for _ in range(30):

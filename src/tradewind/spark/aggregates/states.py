@@ -177,15 +177,32 @@ def _sum(_: str, type_: DataType, __: tuple[LiteralValue, ...], rows: Rows, lean
     return State(parts, lambda *columns: f"if({columns[-1]} <> 0L, {total.answer(*columns[:-1])}, NULL)")
 
 
+_DIVIDED = 24
+"""Quotients of decimals of more digits have fewer places in Spark than a mean has."""
+
+
+def _decimal_mean(total: str, count: str, type_: DataType) -> str:
+    precision, scale = type_.parameters
+    places = min(38, scale + 4)
+    wanted = f"DECIMAL({min(38, precision + 4)},{places})"
+    plain = f"try_cast({total} / CAST({count} AS DECIMAL(20,0)) AS {wanted})"
+    digits = min(precision, 33) - scale
+    if precision <= _DIVIDED or digits < 1:
+        return plain
+    # The whole part and the rest are divided apart: neither needs all the digits.
+    few = f"CAST({count} AS DECIMAL(12,0))"
+    rest = f"({total} % {few})"
+    whole = f"try_cast(({total} - {rest}) / {few} AS DECIMAL({digits},0))"
+    return f"coalesce(try_cast({whole} + CAST({rest} / {few} AS DECIMAL({places + 1},{places})) AS {wanted}), {plain})"
+
+
 def _avg(_: str, type_: DataType, __: tuple[LiteralValue, ...], rows: Rows, lean: bool) -> State:
     total = _sum_of(type_, rows, lean)
 
     def answer(*columns: str) -> str:
         exact, count = total.exact(*columns[:-1]), columns[-1]
         if type_.name == "DECIMAL":
-            precision, scale = type_.parameters
-            wanted = DataType("DECIMAL", (min(38, precision + 4), min(38, scale + 4)))
-            return f"if({count} <> 0L, try_cast({exact} / CAST({count} AS DECIMAL(20,0)) AS {ddl(wanted)}), NULL)"
+            return f"if({count} <> 0L, {_decimal_mean(exact, count, type_)}, NULL)"
         return f"if({count} <> 0L, CAST({exact} AS DOUBLE) / {count} + 0D, NULL)"
 
     return State((*total.parts, _known_count(rows)), answer)
