@@ -11,7 +11,6 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -98,9 +97,7 @@ class Running:
     def stop(self) -> None:
         """Stop now. A batch that is under way is done again next time."""
         if self._query is not None:
-            # Whoever ended us, by a signal to a group of processes, may have ended Java first.
-            with suppress(Py4JError, ConnectionError):
-                self._query.stop()
+            self._query.stop()
         for reader in self.readers:
             reader.close()
 

@@ -84,12 +84,18 @@ def test_rows_that_do_not_fit_are_refused_at_once(tmp_path) -> None:
     assert values(tmp_path) == []
 
 
-def test_rows_that_could_not_be_written_are_kept_and_written_by_the_next_flush(tmp_path) -> None:
+def obstructed(tmp_path):
+    """An inbox that cannot be written to, with a row on its way there."""
     folder = tmp_path / "inbox"
     gatherer = Gatherer(Inbox(folder, SCHEMA))
     folder.rmdir()
     folder.write_text("in the way")
     gatherer.enqueue([(1,)])
+    return folder, gatherer
+
+
+def test_rows_that_could_not_be_written_are_kept_and_written_by_the_next_flush(tmp_path) -> None:
+    folder, gatherer = obstructed(tmp_path)
     with pytest.raises(RunError, match="1 pushed rows could not be written"):
         gatherer.flush()
     with pytest.raises(RunError, match="could not be written"):
@@ -103,11 +109,7 @@ def test_rows_that_could_not_be_written_are_kept_and_written_by_the_next_flush(t
 
 
 def test_the_end_tells_what_could_not_be_written_and_ends_all_the_same(tmp_path) -> None:
-    folder = tmp_path / "inbox"
-    gatherer = Gatherer(Inbox(folder, SCHEMA))
-    folder.rmdir()
-    folder.write_text("in the way")
-    gatherer.enqueue([(1,)])
+    _, gatherer = obstructed(tmp_path)
     with pytest.raises(RunError, match="could not be written"):
         gatherer.close()
     assert not [thread for thread in threading.enumerate() if thread is gatherer._writer]

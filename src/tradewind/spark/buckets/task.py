@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tradewind.spark.buckets.arrays import Array, column, sort_words
-from tradewind.spark.buckets.operator import BucketOperator, Moment, State
+from tradewind.spark.buckets.operator import WEIGHT, BucketOperator, Moment, State
 from tradewind.spark.buckets.sorting import place_order
 
 BUCKET = "_to"
@@ -48,7 +48,7 @@ class Dealt:
         if self.order:
             words = [word for name in self.order for word in sort_words(column(found, name))]
             found = found.take(pa.array(place_order(words)))
-        columns = [_column(found, number, field.type) for number, field in enumerate(self.schema)]
+        columns = [_column(found, number, field) for number, field in enumerate(self.schema)]
         return pa.Table.from_arrays(columns, schema=self.schema)
 
 
@@ -59,10 +59,12 @@ def _of_bucket(file: Path, bucket: int) -> Array:
     return table.filter(pc.equal(table[BUCKET], bucket))
 
 
-def _column(table: Array, number: int, kind: pa.DataType) -> Array:
-    """A column of a file; weights are left out where each row counts for one."""
+def _column(table: Array, number: int, field: pa.Field) -> Array:
+    """A column of a file; weights, and nothing else, are left out where each row counts for one."""
     name = place_name(number)
-    return table[name].cast(kind) if name in table.column_names else pa.repeat(pa.scalar(1, kind), table.num_rows)
+    if field.name == WEIGHT and name not in table.column_names:
+        return pa.repeat(pa.scalar(1, field.type), table.num_rows)
+    return table[name].cast(field.type)
 
 
 @dataclass(frozen=True)
