@@ -1,0 +1,156 @@
+"""All the ways to make what is wanted: contents, and the recipes that make them from other contents.
+
+A content is what a stream holds, whoever makes it and however; the same rows are the same content, with one key, in
+every query. A recipe is one operator that makes a content from others. Join orders, filters before or after a join,
+partial aggregates merged on the way or at the end, a coarse grouping made from a finer one that runs already: each is
+one more recipe, so every planner chooses among all of them alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tradewind.algebra.operators.base import Operator
+from tradewind.errors import InternalError
+
+Sites = frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a stream holds, and how much of it flows.
+
+    `origins` are the sites where it arises by itself; `within`, where it is given, are the only sites that it may
+    visit, be it only on its way.
+    """
+
+    key: str
+    bytes_per_second: float
+    rows_per_second: float = 0.0
+    origins: tuple[int, ...] = ()
+    within: Sites | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """One operator: it makes the content number `output` from those in `inputs`, all at one site.
+
+    `cores` is how many cores it keeps busy; `at`, where it is given, are the only sites where it may run. `operator` is
+    the node itself, over the nodes of its inputs' contents; plans of made-up queries have none.
+    """
+
+    output: int
+    inputs: tuple[int, ...]
+    kind: str = "join"
+    cores: float = 0.0
+    at: Sites | None = None
+    operator: Operator | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """Contents, inputs before what is made of them, and all recipes."""
+
+    contents: tuple[Content, ...]
+    recipes: tuple[Recipe, ...]
+
+    def __post_init__(self) -> None:
+        for recipe in self.recipes:
+            if any(number >= recipe.output for number in recipe.inputs):
+                raise InternalError("a recipe must come after what it is made of.")
+
+    @cached_property
+    def ways(self) -> tuple[tuple[int, ...], ...]:
+        """For each content, the numbers of the recipes that make it."""
+        found: list[list[int]] = [[] for _ in self.contents]
+        for number, recipe in enumerate(self.recipes):
+            found[recipe.output].append(number)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number of each content by its key."""
+        return {content.key: number for number, content in enumerate(self.contents)}
+
+    def needed(self, goal: int) -> tuple[int, ...]:
+        """The contents that some way to the goal uses, inputs first; the goal is the last."""
+        wanted = {goal}
+        for number in range(goal, -1, -1):
+            if number in wanted:
+                wanted.update(i for way in self.ways[number] for i in self.recipes[way].inputs)
+        return tuple(sorted(wanted))
+
+
+class Gathering:
+    """Choices in the making: contents are added once, whoever asks for them."""
+
+    def __init__(self) -> None:
+        self._contents: list[Content] = []
+        self._numbers: dict[str, int] = {}
+        self._recipes: dict[Recipe, None] = {}
+
+    def content(self, content: Content) -> int:
+        """The number of a content, which is added if it is new."""
+        number = self._numbers.get(content.key)
+        if number is None:
+            number = self._numbers[content.key] = len(self._contents)
+            self._contents.append(content)
+        return number
+
+    def knows(self, key: str) -> bool:
+        """Whether there is a content of that key."""
+        return key in self._numbers
+
+    def __getitem__(self, number: int) -> Content:
+        return self._contents[number]
+
+    def recipe(self, recipe: Recipe) -> None:
+        """Add a way to make a content; a way that is known is not added again."""
+        self._recipes.setdefault(recipe)
+
+    def choices(self) -> Choices:
+        """All that was gathered, numbered so that inputs come first."""
+        order = _inputs_first(len(self._contents), self._recipes)
+        place = {old: new for new, old in enumerate(order)}
+        recipes = sorted(
+            (
+                Recipe(place[r.output], tuple(place[i] for i in r.inputs), r.kind, r.cores, r.at, r.operator)
+                for r in self._recipes
+            ),
+            key=lambda recipe: recipe.output,
+        )
+        return Choices(tuple(self._contents[old] for old in order), tuple(recipes))
+
+
+def _inputs_first(count: int, recipes: Iterable[Recipe]) -> list[int]:
+    below: list[set[int]] = [set() for _ in range(count)]
+    for recipe in recipes:
+        below[recipe.output].update(recipe.inputs)
+    done: dict[int, bool] = {}
+    order: list[int] = []
+    for root in range(count):
+        stack = [(root, False)]
+        while stack:
+            number, ready = stack.pop()
+            if ready:
+                done[number] = True
+                order.append(number)
+            elif number not in done:
+                done[number] = False
+                stack.append((number, True))
+                stack.extend((child, False) for child in sorted(below[number]) if not done.get(child))
+    return order
+
+
+def merged(parts: Sequence[Choices]) -> Choices:
+    """The choices of several queries as one: equal keys are the same content."""
+    whole = Gathering()
+    for part in parts:
+        numbers = [whole.content(content) for content in part.contents]
+        for recipe in part.recipes:
+            inputs = tuple(numbers[i] for i in recipe.inputs)
+            whole.recipe(Recipe(numbers[recipe.output], inputs, recipe.kind, recipe.cores, recipe.at, recipe.operator))
+    return whole.choices()

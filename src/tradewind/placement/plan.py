@@ -1,0 +1,121 @@
+"""A plan: operators at sites, contents on links, and whose answers they are.
+
+Plans are sets, so what several queries share is there once, and so is its cost. Who feeds whom follows from the
+contents: an operator finds each of its inputs at its own site, made there or brought there over a link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tradewind.algebra.operators.base import Operator
+from tradewind.cost.prices import Prices
+from tradewind.network.network import Network, Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An operator at work at a site."""
+
+    output: str
+    inputs: tuple[str, ...]
+    kind: str
+    site: int
+    cores: float = field(default=0.0, compare=False)
+    operator: Operator | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """A content that crosses a link; however many want it behind that link, it crosses once."""
+
+    content: str
+    link: int
+    bytes_per_second: float = field(default=0.0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """The answer of a query: its content, and the site where it is delivered."""
+
+    query: str
+    content: str
+    site: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Operators, hops and goals of one query or of many."""
+
+    steps: frozenset[Step] = frozenset()
+    hops: frozenset[Hop] = frozenset()
+    goals: tuple[Goal, ...] = ()
+
+    def __or__(self, other: Plan) -> Plan:
+        return Plan(self.steps | other.steps, self.hops | other.hops, (*self.goals, *other.goals))
+
+    def cost(self, prices: Prices) -> float:
+        """What its links, cores and operators cost together."""
+        moved = sum(hop.bytes_per_second * float(prices.per_byte[hop.link]) for hop in self.hops)
+        worked = sum(
+            step.cores * float(prices.per_core[step.site]) + float(prices.per_operator[step.site]) for step in self.steps
+        )
+        return moved + worked
+
+    def on_links(self, network: Network) -> Numbers:
+        """Bytes per second on each link."""
+        found = np.zeros(len(network.start))
+        for hop in self.hops:
+            found[hop.link] += hop.bytes_per_second
+        return found
+
+    def at_sites(self, network: Network) -> Numbers:
+        """Busy cores at each site."""
+        found = np.zeros(len(network))
+        for step in self.steps:
+            found[step.site] += step.cores
+        return found
+
+
+Providers = dict[tuple[str, int], Step | Hop | None]
+"""For each content at each site where it is to be had: the operator or the hop that brings it; None at an origin."""
+
+
+def providers(plan: Plan, network: Network, origins: Mapping[str, Iterable[int]]) -> Providers:
+    """Where the contents of a plan are to be had, and from whom, worked out from the origins on.
+
+    Steps whose inputs never arrive, and hops of what is not there, bring nothing.
+    """
+    found: Providers = {(key, site): None for key, sites in origins.items() for site in sites}
+    steps, hops = set(plan.steps), set(plan.hops)
+    while True:
+        made = [s for s in steps if all((key, s.site) in found for key in s.inputs)]
+        moved = [h for h in hops if (h.content, int(network.start[h.link])) in found]
+        if not made and not moved:
+            return found
+        steps.difference_update(made)
+        hops.difference_update(moved)
+        for step in sorted(made, key=lambda s: (s.output, s.site, s.inputs)):
+            found.setdefault((step.output, step.site), step)
+        for hop in sorted(moved, key=lambda h: (h.content, h.link)):
+            found.setdefault((hop.content, int(network.end[hop.link])), hop)
+
+
+def support(key: str, site: int, found: Providers, network: Network) -> tuple[set[Step], set[Hop]]:
+    """All operators and hops that a content at a site rests on."""
+    steps: set[Step] = set()
+    hops: set[Hop] = set()
+    waiting = [(key, site)]
+    while waiting:
+        content, place = waiting.pop()
+        provider = found[content, place]
+        if isinstance(provider, Step) and provider not in steps:
+            steps.add(provider)
+            waiting.extend((one, place) for one in provider.inputs)
+        elif isinstance(provider, Hop) and provider not in hops:
+            hops.add(provider)
+            waiting.append((content, int(network.start[provider.link])))
+    return steps, hops
