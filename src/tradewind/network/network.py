@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -36,6 +36,13 @@ class Wire:
     mbps: float
     ms: float = 0.0
     usd_per_gb: float = 0.01
+
+
+def both_ways(wires: Iterable[Wire]) -> Iterator[Wire]:
+    """Each link, and after it the same link back."""
+    for wire in wires:
+        yield wire
+        yield replace(wire, start=wire.end, end=wire.start)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ minimum over a matrix.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -16,6 +17,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
+from tradewind.errors import InternalError
 from tradewind.network.network import Indices, Network, Numbers
 
 DENSE = 256
@@ -52,34 +54,38 @@ class Routes:
             raise ValueError("one price per link is needed")
 
     @cached_property
-    def _matrix(self) -> csr_matrix:
-        """Links by ends; of several between the same sites the cheapest. One more site, the last, is for sweeps."""
-        size = len(self.network)
-        start, end, price = self.network.start, self.network.end, self.price
+    def _kept(self) -> Indices:
+        """The links by start and end; of several between the same sites the cheapest."""
+        start, end = self.network.start, self.network.end
+        order = np.lexsort((self.price, end, start))
         if self.within is not None:
-            inside = np.zeros(size, dtype=bool)
+            inside = np.zeros(len(self.network), dtype=bool)
             inside[list(self.within)] = True
-            kept = inside[start] & inside[end]
-            start, end, price = start[kept], end[kept], price[kept]
-        order = np.lexsort((price, end, start))
-        start, end, price = start[order], end[order], price[order]
-        first = np.ones(len(start), dtype=bool)
-        first[1:] = (start[1:] != start[:-1]) | (end[1:] != end[:-1])
-        rows = np.concatenate([start[first], np.full(size, size)])
-        columns = np.concatenate([end[first], np.arange(size)])
-        values = np.concatenate([price[first], np.ones(size)])
-        return csr_matrix((values, (rows, columns)), shape=(size + 1, size + 1))
+            order = order[inside[start[order]] & inside[end[order]]]
+        first = np.ones(len(order), dtype=bool)
+        first[1:] = (np.diff(start[order]) != 0) | (np.diff(end[order]) != 0)
+        return order[first]
 
     @cached_property
-    def links(self) -> dict[tuple[int, int], int]:
-        """The number of the cheapest link between two neighbours, in its direction."""
-        order = np.argsort(-self.price, kind="stable")
-        ends = zip(self.network.start[order].tolist(), self.network.end[order].tolist(), strict=True)
-        return dict(zip(ends, order.tolist(), strict=True))
+    def _matrix(self) -> csr_matrix:
+        """The prices of the kept links, in their order, by ends; one more site, the last, is for sweeps."""
+        size, kept = len(self.network), self._kept
+        rows = np.concatenate([self.network.start[kept], np.full(size, size)])
+        columns = np.concatenate([self.network.end[kept], np.arange(size)])
+        values = np.concatenate([self.price[kept], np.ones(size)])
+        return csr_matrix((values, (rows, columns)), shape=(size + 1, size + 1))
 
     def hops(self, route: list[int]) -> list[int]:
-        """The links of a route over neighbouring sites."""
-        return [self.links[pair] for pair in pairwise(route)]
+        """The links of a route over neighbouring sites, the cheapest of each pair."""
+        rows, columns = self._matrix.indptr, self._matrix.indices
+        found = []
+        for start, end in pairwise(route):
+            first, last = rows[start], rows[start + 1]
+            place = first + int(np.searchsorted(columns[first:last], end))
+            if place == last or columns[place] != end:
+                raise InternalError(f"no link leads from {self.network.name(start)!r} to {self.network.name(end)!r}.")
+            found.append(int(self._kept[place]))
+        return found
 
     @cached_property
     def _all(self) -> tuple[Numbers, Indices]:
@@ -112,6 +118,35 @@ class Routes:
         size = len(self.network)
         return np.asarray(dijkstra(self._matrix[:size, :size].T.tocsr(), indices=site))
 
+    def between(self, sites: Sequence[int], limit: float = np.inf) -> Numbers:
+        """From each of some sites (row) to each of them (column); infinite, too, where a way costs above the limit.
+
+        A limit makes the search of a large network stop early.
+        """
+        chosen = np.asarray(sites, dtype=np.int64)
+        if self.dense:
+            found: Numbers = self._all[0][np.ix_(chosen, chosen)]
+            return found
+        size = len(self.network)
+        return np.asarray(dijkstra(self._matrix[:size, :size], indices=chosen, limit=limit))[:, chosen]
+
+    @cached_property
+    def _backwards(self) -> Routes:
+        """The routes of the network with all links turned round."""
+        own = self.network
+        turned = Network(own.places, own.end, own.start, own.mbps, own.ms, own.usd_per_gb)
+        return Routes(turned, self.price, self.within)
+
+    def spread_back(self, base: Numbers) -> Swept:
+        """What reaching the cheapest of many sites costs from everywhere; a route then leads from there to here."""
+        return self._backwards.sweep(base, 1.0)
+
+    def towards(self, site: int) -> Swept:
+        """The cheapest ways from everywhere to one site: `come_from` is the next site on the way."""
+        base = np.full(len(self.network), np.inf)
+        base[site] = 0.0
+        return self.spread_back(base)
+
     def path(self, start: int, end: int) -> list[int] | None:
         """The sites on the cheapest way, both ends included; None where no way leads."""
         base = np.full(len(self.network), np.inf)
@@ -119,14 +154,17 @@ class Routes:
         swept = self.sweep(base, 1.0)
         return swept.route(end) if np.isfinite(swept.cost[end]) else None
 
-    def sweep(self, base: Numbers, rate: float) -> Swept:
-        """The least cost at every site of what costs `base` where it is and `rate` times the price of its way."""
+    def sweep(self, base: Numbers, rate: float, limit: float = np.inf) -> Swept:
+        """The least cost at every site of what costs `base` where it is and `rate` times the price of its way.
+
+        Sites where it would cost more than the limit may be left out: a search of a large network then ends early.
+        """
         if self.within is not None:
             inside = np.full(len(base), np.inf)
             kept = list(self.within)
             inside[kept] = base[kept]
             base = inside
-        return self._sweep_matrix(base, rate) if self.dense else self._sweep_graph(base, rate)
+        return self._sweep_matrix(base, rate) if self.dense else self._sweep_graph(base, rate, limit)
 
     def _sweep_matrix(self, base: Numbers, rate: float) -> Swept:
         cost, before = self._all
@@ -134,7 +172,9 @@ class Routes:
         sites = np.arange(len(base))
         if len(starts) == 0:
             return Swept(base.copy(), sites)
-        ways = base[starts, None] + (rate * cost[starts] if rate > 0 else np.where(np.isfinite(cost[starts]), 0.0, np.inf))
+        ways = base[starts, None] + (
+            rate * cost[starts] if rate > 0 else np.where(np.isfinite(cost[starts]), 0.0, np.inf)
+        )
         best = ways.argmin(axis=0)
         least = ways[best, sites]
         come_from = before[starts[best], sites].astype(np.int64)
@@ -143,20 +183,22 @@ class Routes:
         least = np.where(stays, base, least)
         return Swept(least, np.where(stays, sites, come_from))
 
-    def _sweep_graph(self, base: Numbers, rate: float) -> Swept:
+    def _sweep_graph(self, base: Numbers, rate: float, limit: float) -> Swept:
         size = len(base)
         sites = np.arange(size)
-        finite = np.isfinite(base)
-        if not finite.any():
+        starts = np.flatnonzero(base <= limit) if np.isfinite(limit) else np.flatnonzero(np.isfinite(base))
+        if len(starts) == 0:
             return Swept(base.copy(), sites)
-        scale = rate if rate > 0 else 1e-300
-        matrix = self._matrix
-        first = matrix.indptr[size]
-        lowest = base[finite].min()
-        # A weight of zero would mean that there is no link, so all starts are moved by the price of one.
-        moved = self.price.mean() if len(self.price) else 1.0
-        matrix.data[first:] = np.where(finite, (base - lowest) / scale, np.inf)[matrix.indices[first:]] + moved
-        cost, before = dijkstra(matrix, indices=size, return_predecessors=True)
-        cost, before = (cost[:size] - moved) * scale + lowest, before[:size].astype(np.int64)
+        # One more site, the last, has a link to every start that costs what it costs to have it there. All is moved so
+        # that no weight is below zero; one of zero is still a link.
+        lowest = min(0.0, float(base[starts].min()))
+        links, matrix = len(self._kept), self._matrix
+        weights = np.concatenate([rate * matrix.data[:links], base[starts] - lowest])
+        ends = np.concatenate([matrix.indices[:links], starts.astype(matrix.indices.dtype)])
+        rows = matrix.indptr.copy()
+        rows[-1] = len(ends)
+        graph = csr_matrix((weights, ends, rows), shape=matrix.shape)
+        cost, before = dijkstra(graph, indices=size, return_predecessors=True, limit=limit - lowest)
+        cost, before = cost[:size] + lowest, before[:size].astype(np.int64)
         stays = (before == size) | (before == _NOWHERE)
         return Swept(np.where(stays, base, cost), np.where(stays, sites, before))

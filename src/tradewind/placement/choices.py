@@ -9,7 +9,7 @@ one more recipe, so every planner chooses among all of them alike.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tradewind.algebra.operators.base import Operator
@@ -32,6 +32,8 @@ class Content:
     origins: tuple[int, ...] = ()
     within: Sites | None = None
     label: str = ""
+    operator: Operator | None = field(default=None, compare=False)
+    """The node that gives it, in one of the ways to make it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Recipe:
     """One operator: it makes the content number `output` from those in `inputs`, all at one site.
 
     `cores` is how many cores it keeps busy; `at`, where it is given, are the only sites where it may run. `operator` is
-    the node itself, over the nodes of its inputs' contents; plans of made-up queries have none.
+    the node itself, and `over` the nodes below it that stand for its inputs; plans of made-up queries have none.
     """
 
     output: int
@@ -48,6 +50,7 @@ class Recipe:
     cores: float = 0.0
     at: Sites | None = None
     operator: Operator | None = field(default=None, compare=False)
+    over: tuple[Operator, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +120,7 @@ class Gathering:
         place = {old: new for new, old in enumerate(order)}
         recipes = sorted(
             (
-                Recipe(place[r.output], tuple(place[i] for i in r.inputs), r.kind, r.cores, r.at, r.operator)
+                replace(r, output=place[r.output], inputs=tuple(place[i] for i in r.inputs))
                 for r in self._recipes
             ),
             key=lambda recipe: recipe.output,
@@ -152,5 +155,5 @@ def merged(parts: Sequence[Choices]) -> Choices:
         numbers = [whole.content(content) for content in part.contents]
         for recipe in part.recipes:
             inputs = tuple(numbers[i] for i in recipe.inputs)
-            whole.recipe(Recipe(numbers[recipe.output], inputs, recipe.kind, recipe.cores, recipe.at, recipe.operator))
+            whole.recipe(replace(recipe, output=numbers[recipe.output], inputs=inputs))
     return whole.choices()

@@ -18,7 +18,8 @@ plan may share more. Capacities and deadlines are not looked at here (see `const
 Complexity
 ----------
 O(r·n + c·sweep) for r recipes, c contents and n sites; a sweep is O(n²) up to 256 sites and one Dijkstra search above.
-A join of k streams has 2^k contents and about 3^k / 2 recipes.
+A join of k streams has 2^k contents and about 3^k / 2 recipes. In large networks searches end where a content alone costs
+more than some whole plan that is known: nothing of the optimum lies there.
 
 References
 ----------
@@ -29,37 +30,34 @@ graphs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from tradewind.errors import InputError
 from tradewind.network.network import Indices, Numbers
-from tradewind.network.routes import Swept
 from tradewind.placement.choices import Choices
 from tradewind.placement.ground import Ground
-from tradewind.placement.plan import Goal, Hop, Plan, Step
+from tradewind.placement.plan import Goal, Plan
 from tradewind.placement.running import Running
-
-_ARISES, _RUNS = -1, -2
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """For one content: its least cost at every site, and how it is had where it does not come from elsewhere."""
-
-    swept: Swept
-    chosen: Indices
-    """The recipe that makes it at each site; or that it arises, or runs, there."""
+from tradewind.placement.tables import Reach, Shares, collect, tabulate
 
 
-def exact(ground: Ground, choices: Choices, goal: Goal, running: Running | None = None) -> Plan:
+def exact(
+    ground: Ground,
+    choices: Choices,
+    goal: Goal,
+    running: Running | None = None,
+    shares: Shares | None = None,
+) -> Plan:
     """The cheapest plan for one goal, given what runs already.
 
-    The plan holds all that the answer rests on, also what it re-uses.
+    The plan holds all that the answer rests on, also what it re-uses. A content in `shares` is taken to cost only that
+    share, because others are expected to pay the rest.
     """
     number = choices.numbers[goal.content]
-    tables = tabulate(ground, choices, choices.needed(number), running)
+    wanted = choices.needed(number)
+    reach = None if shares else _reach(ground, choices, goal, wanted, running)
+    tables = tabulate(ground, choices, wanted, running, shares, reach)
     if not np.isfinite(tables[number].swept.cost[goal.site]):
         raise InputError(
             f"nothing can bring the answer to {ground.network.name(goal.site)!r}.",
@@ -69,69 +67,45 @@ def exact(ground: Ground, choices: Choices, goal: Goal, running: Running | None 
     return collect(ground, choices, goal, tables, running)
 
 
-def tabulate(
-    ground: Ground, choices: Choices, wanted: tuple[int, ...], running: Running | None = None
-) -> Mapping[int, Table]:
-    """The least cost of each wanted content at each site."""
-    size = len(ground.network)
-    tables: dict[int, Table] = {}
-    costs = np.empty((len(choices.contents), size))
+def _reach(
+    ground: Ground, choices: Choices, goal: Goal, wanted: tuple[int, ...], running: Running | None
+) -> Reach | None:
+    """In large networks, how far contents are worth following: no plan is dearer than one that computes at one site.
+
+    That site is one of those on the cheapest ways from the streams to the goal.
+    """
+    if ground.routes(None).dense:
+        return None
+    bare = [number for number in wanted if choices.contents[number].origins or not choices.ways[number]]
+    tables = tabulate(ground, choices, tuple(bare), running)
+    towards = ground.routes(None).towards(goal.site)
+    starts = [site for number in bare for site in choices.contents[number].origins]
+    some = np.array(sorted({goal.site, *(s for start in starts for s in towards.route(start))}), dtype=np.int64)
+    least = {number: tables[number].swept.cost[some] for number in bare}
     for number in wanted:
-        content = choices.contents[number]
-        base, chosen = _base(ground, choices, number, costs)
-        base[list(content.origins)] = 0.0
-        chosen[list(content.origins)] = _ARISES
-        there = list(running.sites(content.key)) if running is not None else []
-        if there:
-            chosen[there] = np.where(base[there] > 0, _RUNS, chosen[there])
-            base[there] = 0.0
-        swept = ground.routes(content.within).sweep(base, content.bytes_per_second)
-        costs[number] = swept.cost
-        tables[number] = Table(swept, chosen)
-    return tables
+        if number not in least:
+            least[number] = _at_one_site(ground, choices, number, some, least)
+    number = choices.numbers[goal.content]
+    bound = float((least[number] + choices.contents[number].bytes_per_second * towards.cost[some]).min())
+    return Reach(bound * (1 + 1e-9), _after(choices, wanted), towards.cost) if np.isfinite(bound) else None
 
 
-def _base(ground: Ground, choices: Choices, number: int, costs: Numbers) -> tuple[Numbers, Indices]:
-    """The least cost of making a content at each site, and the recipe that it is made by."""
-    size = len(ground.network)
-    ways = choices.ways[number]
-    if not ways:
-        return np.full(size, np.inf), np.full(size, _ARISES, dtype=np.int64)
-    recipes = [choices.recipes[way] for way in ways]
-    totals = np.array([ground.work(recipe) for recipe in recipes])
-    widest = max(len(recipe.inputs) for recipe in recipes)
-    for place in range(widest):
-        rows = [row for row, recipe in enumerate(recipes) if len(recipe.inputs) > place]
-        totals[rows] += costs[[recipes[row].inputs[place] for row in rows]]
-    best = totals.argmin(axis=0)
-    return totals[best, np.arange(size)], np.asarray(ways, dtype=np.int64)[best]
+def _after(choices: Choices, wanted: tuple[int, ...]) -> dict[int, float]:
+    """The least rate among a content and all that is made of it."""
+    found = {number: choices.contents[number].bytes_per_second for number in wanted}
+    for number in reversed(wanted):
+        for way in choices.ways[number]:
+            for one in choices.recipes[way].inputs:
+                found[one] = min(found[one], found[number])
+    return found
 
 
-def collect(
-    ground: Ground, choices: Choices, goal: Goal, tables: Mapping[int, Table], running: Running | None = None
-) -> Plan:
-    """The plan behind the least cost at the goal, read back from the tables."""
-    steps: set[Step] = set()
-    hops: set[Hop] = set()
-    waiting = [(choices.numbers[goal.content], goal.site)]
-    done: set[tuple[int, int]] = set()
-    while waiting:
-        number, site = waiting.pop()
-        if (number, site) in done:
-            continue
-        done.add((number, site))
-        content, table = choices.contents[number], tables[number]
-        route = table.swept.route(site)
-        links = ground.routes(content.within).hops(route)
-        hops.update(Hop(content.key, link, content.bytes_per_second) for link in links)
-        way = int(table.chosen[route[0]])
-        if way == _RUNS and running is not None:
-            more_steps, more_hops = running.support(content.key, route[0])
-            steps |= more_steps
-            hops |= more_hops
-        elif way >= 0:
-            recipe = choices.recipes[way]
-            inputs = tuple(choices.contents[i].key for i in recipe.inputs)
-            steps.add(Step(content.key, inputs, recipe.kind, route[0], recipe.cores, recipe.operator))
-            waiting.extend((i, route[0]) for i in recipe.inputs)
-    return Plan(frozenset(steps), frozenset(hops), (goal,))
+def _at_one_site(ground: Ground, choices: Choices, number: int, some: Indices, least: Mapping[int, Numbers]) -> Numbers:
+    found = np.full(len(some), np.inf)
+    for way in choices.ways[number]:
+        recipe = choices.recipes[way]
+        total = ground.work(recipe)[some]
+        for one in recipe.inputs:
+            total = total + least[one]
+        found = np.minimum(found, total)
+    return found

@@ -14,6 +14,7 @@ import numpy as np
 from tradewind.algebra.operators.base import Operator
 from tradewind.cost.prices import Prices
 from tradewind.network.network import Network, Numbers
+from tradewind.placement.choices import Choices, Recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,15 @@ class Step:
     site: int
     cores: float = field(default=0.0, compare=False)
     operator: Operator | None = field(default=None, compare=False)
+    over: tuple[Operator, ...] = field(default=(), compare=False)
+    """The nodes, below the operator, that stand for its inputs."""
+
+
+def step_of(choices: Choices, recipe: Recipe, site: int) -> Step:
+    """A recipe at work at a site."""
+    keys = tuple(choices.contents[number].key for number in recipe.inputs)
+    output = choices.contents[recipe.output].key
+    return Step(output, keys, recipe.kind, site, recipe.cores, recipe.operator, recipe.over)
 
 
 @dataclass(frozen=True, slots=True)

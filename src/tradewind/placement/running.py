@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from tradewind.cost.prices import Prices
 from tradewind.errors import unknown
 from tradewind.network.network import Network
 from tradewind.placement.plan import Hop, Plan, Providers, Step, providers, support
+
+Origins = Mapping[str, Iterable[int]]
 
 
 class Running:
@@ -19,21 +22,19 @@ class Running:
     def __init__(self, network: Network) -> None:
         self.network = network
         self.plans: dict[str, Plan] = {}
-        self._origins: dict[str, tuple[int, ...]] = {}
+        self._origins: dict[str, Origins] = {}
         self._providers: Providers = {}
         self._sites: dict[str, set[int]] = {}
 
-    def add(self, query: str, plan: Plan, origins: Mapping[str, Iterable[int]]) -> None:
-        """Let a query run by a plan; `origins` are the sites of the base streams that the plan reads."""
+    def add(self, query: str, plan: Plan, origins: Origins) -> None:
+        """Let a query run by a plan; `origins` are the sites of the base streams that the plan may read."""
         self.plans[query] = plan
-        self._origins.update({key: tuple(sites) for key, sites in origins.items()})
-        known = {key: sites for key, sites in self._sites.items()}
-        fresh = providers(plan, self.network, self._origins)
-        for place, provider in fresh.items():
-            if provider is not None and place not in self._providers:
+        self._origins[query] = origins
+        for place, provider in providers(plan, self.network, origins).items():
+            if place not in self._providers:
                 self._providers[place] = provider
-                known.setdefault(place[0], set()).add(place[1])
-        self._sites = known
+                if provider is not None:
+                    self._sites.setdefault(place[0], set()).add(place[1])
 
     def remove(self, query: str) -> Plan:
         """Stop a query; what no other query rests on is given back. Its plan is returned."""
@@ -43,8 +44,16 @@ class Running:
         rest = dict(self.plans)
         self.plans, self._providers, self._sites = {}, {}, {}
         for name, plan in rest.items():
-            self.add(name, plan, {})
+            self.add(name, plan, self._origins[name])
         return gone
+
+    def copy(self) -> Running:
+        """Another one with the same queries, to try something with."""
+        found = Running(self.network)
+        found.plans, found._origins = dict(self.plans), dict(self._origins)
+        found._providers = dict(self._providers)
+        found._sites = {key: set(sites) for key, sites in self._sites.items()}
+        return found
 
     def sites(self, key: str) -> frozenset[int]:
         """Where a content is to be had without making or moving anything more."""
@@ -52,8 +61,7 @@ class Running:
 
     def support(self, key: str, site: int) -> tuple[set[Step], set[Hop]]:
         """The operators and hops that a content at a site rests on."""
-        known = self._providers | {(k, s): None for k, sites in self._origins.items() for s in sites}
-        return support(key, site, known, self.network)
+        return support(key, site, self._providers, self.network)
 
     @property
     def whole(self) -> Plan:
@@ -61,3 +69,11 @@ class Running:
         steps = frozenset(step for plan in self.plans.values() for step in plan.steps)
         hops = frozenset(hop for plan in self.plans.values() for hop in plan.hops)
         return Plan(steps, hops, tuple(goal for plan in self.plans.values() for goal in plan.goals))
+
+
+def added(plan: Plan, running: Running | None, prices: Prices) -> float:
+    """What a plan costs beyond what runs already."""
+    if running is None:
+        return plan.cost(prices)
+    whole = running.whole
+    return Plan(plan.steps - whole.steps, plan.hops - whole.hops).cost(prices)

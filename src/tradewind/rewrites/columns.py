@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import singledispatch
 
 from tradewind.algebra.expressions.tree import Column, columns_of
-from tradewind.algebra.operators.aggregation import Aggregate, Finish, Functions, Merge, Partial
+from tradewind.algebra.operators.aggregation import WINDOW, Aggregate, Combine, Finish, Functions, Merge, Partial
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Filter, Join, Map, Top, Union
 from tradewind.algebra.operators.ordered import Resample, WaitFor
@@ -77,9 +77,11 @@ def _(node: Aggregate | Partial, names: Names) -> list[Names]:
     return [frozenset(node.keys) | columns | (frozenset([over]) if over else frozenset())]
 
 
-@_named.register
-def _(node: Merge, names: Names) -> list[Names]:
-    return [frozenset(node.keys) | {name for name, _ in _asked(node, names)}]
+@_named.register(Combine)
+@_named.register(Merge)
+def _(node: Combine | Merge, names: Names) -> list[Names]:
+    finer = {WINDOW} if isinstance(node, Combine) and node.window is not None else set()
+    return [frozenset(node.keys) | finer | {name for name, _ in _asked(node, names)}]
 
 
 @_named.register
@@ -99,7 +101,7 @@ def _(node: WaitFor, names: Names) -> list[Names]:
     return [names | (asked & set(node.input.schema.names)), asked & set(node.signal.schema.names)]
 
 
-def _asked(node: Aggregate | Partial | Merge, names: Names) -> Functions:
+def _asked(node: Aggregate | Partial | Combine | Merge, names: Names) -> Functions:
     """The functions whose answers are read; one at least where there is nothing else to give."""
     found = tuple((name, call) for name, call in node.functions if name in names)
     return found if found or node.keys or getattr(node, "window", None) else node.functions[:1]
@@ -118,7 +120,7 @@ def narrowed(node: Operator, names: Names, inputs: tuple[Operator, ...], wanted:
         return Finish(states, tuple((name, call) for name, call in node.functions if name in names))
     if isinstance(node, Map):
         return Map(inputs[0], tuple((name, e) for name, e in node.columns if name in names))
-    if isinstance(node, Aggregate | Partial):
+    if isinstance(node, Aggregate | Partial | Combine):
         return replace(node, input=inputs[0], functions=_asked(node, names))
     if isinstance(node, Top) and node.rank not in names:
         return replace(node, input=inputs[0], rank=None)

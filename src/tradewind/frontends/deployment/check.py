@@ -135,7 +135,9 @@ def _deployment(
 ) -> Deployment:
     file = shape.file
     streams = {
-        stream: DeclaredStream(declared.streams[stream], keys.at, keys.distinct, keys.leave_region, keys.on_bad)
+        stream: DeclaredStream(
+            declared.streams[stream], keys.at, keys.distinct, keys.leave_region, keys.on_bad, keys.skew
+        )
         for stream, keys in file.streams.items()
     }
     queries = {query: _query(operators[query], keys) for query, keys in file.queries.items()}
@@ -153,4 +155,5 @@ def _query(operator: Operator, keys: QueryKeys) -> Query:
         keys.revise_within,
         keys.tentative,
         selectivity,
+        keys.pin,
     )

@@ -70,11 +70,12 @@ def _stream(found: Declarations, name: str, keys: StreamKeys) -> Source | None:
     schema = _schema(found, ("streams", name), keys.columns, keys.time)
     if schema is None:
         return None
-    for column in keys.distinct:
-        try:
-            schema.find(column)
-        except UnknownNameError as error:
-            found.findings.append(finding(("streams", name, "distinct", column), error))
+    for said in ("distinct", "skew"):
+        for column in getattr(keys, said):
+            try:
+                schema.find(column)
+            except UnknownNameError as error:
+                found.findings.append(finding(("streams", name, said, column), error))
     return Source(name, schema, keys.late_by, tuple(keys.at), keys.revisions)
 
 

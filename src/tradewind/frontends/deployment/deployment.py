@@ -26,6 +26,7 @@ class DeclaredStream:
     distinct: Mapping[str, int]
     leave_region: str
     on_bad: str
+    skew: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,8 @@ class Query:
     tentative: bool = True
     selectivity: Mapping[tuple[str, str], float] = field(default_factory=dict)
     """Declared selectivities of joins, by the two streams' names in alphabetical order."""
+    pin: Mapping[str, str] = field(default_factory=dict)
+    """Kinds of operators that must run at a site."""
 
 
 @dataclass(frozen=True, slots=True)

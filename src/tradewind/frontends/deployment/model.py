@@ -1,6 +1,6 @@
 """The contract of the deployment file: every key that may stand in it, and what its value must be.
 
-    sites:      {ams: {cores: 2, region: eu, spark: "local[2]", usd_per_core_hour: 0.05}}
+    sites:      {ams: {cores: 2, workers: 1, region: eu, spark: "local[2]", usd_per_core_hour: 0.05}}
     links:      [{between: [ams, hq], mbps: 50, ms: 9, usd_per_gb: 0.02, one_way: false}]
     streams:    {requests: {schema: "ts TIMESTAMP, …", time: ts, late_by: 10 seconds, at: {ams: {path: data/ams}}}}
     tables:     {limits: {schema: "card STRING, …", key: [card]}}
@@ -78,6 +78,7 @@ class Site(Strict):
     region: Name | None = None
     spark: Text | None = None
     usd_per_core_hour: Amount = 0.0
+    workers: Annotated[int, Field(ge=1, le=10**5)] = 1
 
 
 class Link(Strict):
@@ -89,7 +90,7 @@ class Link(Strict):
     between: Annotated[tuple[str, str], Field(strict=False), BeforeValidator(_pair)]
     mbps: PositiveAmount
     ms: Amount = 0.0
-    usd_per_gb: Amount = 0.0
+    usd_per_gb: PositiveAmount | None = None
     one_way: bool = False
 
 
@@ -114,6 +115,7 @@ class StreamKeys(Strict):
     revisions: bool = False
     at: dict[Name, Origin] = Field(default_factory=dict)
     distinct: dict[str, Count] = Field(default_factory=dict)
+    skew: dict[str, Amount] = Field(default_factory=dict)
     leave_region: Literal["aggregated", "never", "free"] = "free"
     on_bad: Literal["fail", "dead_letter"] = "fail"
 
@@ -160,6 +162,7 @@ class QueryKeys(Strict):
     revise_within: Duration | None = None
     tentative: bool = True
     selectivity: dict[str, Share] = Field(default_factory=dict)
+    pin: dict[Name, Name] = Field(default_factory=dict)
 
 
 class DeploymentFile(Strict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tradewind.algebra.graph import Graph
+from tradewind.algebra.graph import KINDS, Graph
 from tradewind.algebra.operators.base import Operator
 from tradewind.errors import unknown
 from tradewind.frontends.deployment.model import DeploymentFile, StreamKeys
@@ -75,6 +75,12 @@ def check_deliveries(file: DeploymentFile, raw: Mapping[str, Any]) -> Iterator[F
         site, path = query.deliver.site, query.deliver.path
         if sites and site not in sites:
             yield finding(("queries", name, "deliver", "site"), unknown("site", site, likely(site, sites)))
+        for kind, where in query.pin.items():
+            if kind not in KINDS:
+                one = finding(("queries", name, "pin", kind), unknown("kind of operator", kind, KINDS))
+                yield Finding(one.path, one.what, one.hint, at_key=True)
+            if sites and where not in sites:
+                yield finding(("queries", name, "pin", kind), unknown("site", where, likely(where, sites)))
         if path is not None:
             other = paths.setdefault((site, path.rstrip("/")), name)
             if other != name:

@@ -1,4 +1,4 @@
-"""The boxes that group rows: aggregate, and the partial, merge and finish that it can be split into."""
+"""The boxes that group rows: aggregate, and the partial, combine, merge and finish that it can be split into."""
 
 from __future__ import annotations
 
@@ -17,9 +17,19 @@ from tradewind.algebra.aggregates import (
 )
 from tradewind.algebra.expressions.parse import parse_raw
 from tradewind.algebra.expressions.tree import Call, Column, Expression, Literal
-from tradewind.algebra.operators.aggregation import Aggregate, Finish, Functions, Merge, Partial
+from tradewind.algebra.operators.aggregation import (
+    Aggregate,
+    Combine,
+    Finish,
+    Functions,
+    Merge,
+    Partial,
+    windows_of,
+)
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.schema import Schema
+from tradewind.algebra.types import TIMESTAMP
+from tradewind.algebra.windows import TimeWindow
 from tradewind.errors import ExpressionError, unknown
 from tradewind.frontends import build
 from tradewind.frontends.flow.box import Given, Named, OneIn, at, expression, without_defaults
@@ -103,12 +113,36 @@ class MergeBox(OneIn):
         return Merge(node, keys, _detached(self.functions, given.users))
 
     @classmethod
-    def written(cls, node: Merge, named: Named) -> dict[str, Any]:
+    def written(cls, node: Combine | Merge, named: Named) -> dict[str, Any]:
         """Calls without what was lifted."""
-        return {
-            "in": named(node.input),
-            **without_defaults(by=list(node.keys), functions=_write_detached(node.functions)),
-        }
+        coarser = node.window if isinstance(node, Combine) else None
+        window = write_window(coarser, _before(node.input)) if coarser else None
+        functions = _write_detached(node.functions)
+        return {"in": named(node.input), **without_defaults(by=list(node.keys), functions=functions, window=window)}
+
+
+class CombineBox(MergeBox):
+    """Partials merged into those of coarser groups: fewer columns in `by`, or a longer `window` that theirs tile;
+    `functions` as in a merge, some or all.
+    """
+
+    window: WindowField | None = None
+
+    def build(self, given: Given) -> Operator:
+        """A combine."""
+        node = given.nodes[self.input]
+        window = self.window.build(_before(node)) if self.window else None
+        with at("by"):
+            keys = tuple(node.schema.find(name) for name in self.by)
+        functions = _detached(self.functions, given.users)
+        return Combine(node, keys, functions, window)  # type: ignore[arg-type]  # it refuses other windows itself
+
+
+def _before(node: Operator) -> Schema:
+    """The rows before they were aggregated, as far as partials tell: the time that their windows lie on."""
+    with at("window"):
+        found = sorted({window.column for window in windows_of(node) if isinstance(window, TimeWindow)})
+    return Schema(tuple((name, TIMESTAMP) for name in found), tuple((name, 0) for name in found))
 
 
 class FinishBox(OneIn):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tradewind.algebra.operators.aggregation import Aggregate, Finish, Merge, Partial
+from tradewind.algebra.operators.aggregation import Aggregate, Combine, Finish, Merge, Partial
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import ConnectionPoint, Filter, Join, Map, Source, Top, Union
 from tradewind.algebra.operators.derived import Distinct, Sample, Split, Superbox
@@ -18,7 +18,7 @@ from tradewind.frontends.flow.boxes import (
     TopBox,
     UnionBox,
 )
-from tradewind.frontends.flow.grouping import AggregateBox, FinishBox, MergeBox, PartialBox
+from tradewind.frontends.flow.grouping import AggregateBox, CombineBox, FinishBox, MergeBox, PartialBox
 from tradewind.frontends.flow.ordered import (
     DistinctBox,
     OrderBox,
@@ -39,6 +39,7 @@ _PAIRS: tuple[tuple[str, type[Operator], type[Box]], ...] = (
     ("join", Join, JoinBox),
     ("aggregate", Aggregate, AggregateBox),
     ("partial", Partial, PartialBox),
+    ("combine", Combine, CombineBox),
     ("merge", Merge, MergeBox),
     ("finish", Finish, FinishBox),
     ("top", Top, TopBox),

@@ -1,0 +1,228 @@
+"""From a query's graph to its choices: each part of the graph a content, each way to make it a recipe.
+
+Inner joins may be done in any order, aggregates in any tree of partials; everything else is done as the rules left it.
+What an operator may be given, and where its rows may be, is worked out on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Protocol
+
+from tradewind.algebra.drawing.labels import label
+from tradewind.algebra.operators.aggregation import Aggregate, Partial
+from tradewind.algebra.operators.base import Operator, walk
+from tradewind.algebra.operators.core import Filter, Join, Map, Source, Union
+from tradewind.network.network import Network
+from tradewind.placement.aggregation_trees import Cover
+from tradewind.placement.choices import Content, Gathering, Recipe
+from tradewind.placement.residency import Residency
+from tradewind.rewrites.join_order import JoinBlock, join_block
+from tradewind.rewrites.partials import Members, Partials, from_finer, partials
+
+MOST_INPUTS = 8
+"""Of so many inputs all sets are weighed; of more, only those that lie together in the network."""
+
+
+class Flow(Protocol):
+    """How much an operator gives out."""
+
+    @property
+    def rows_per_second(self) -> float:
+        """Rows in a second."""
+
+    @property
+    def bytes_per_second(self) -> float:
+        """Bytes in a second, packed."""
+
+
+class Figures(Protocol):
+    """What is known of the rates through operators."""
+
+    def flow(self, node: Operator) -> Flow:
+        """What an operator gives out."""
+
+    def cores(self, node: Operator) -> float:
+        """How many cores an operator keeps busy."""
+
+
+Families = Callable[[Partials], Sequence[Cover]]
+"""The sets of inputs that are worth bringing together, for aggregates of too many inputs to weigh all."""
+
+
+@dataclass
+class Reader:
+    """Reads the graph of one query into choices that may be shared with others."""
+
+    gathering: Gathering
+    network: Network
+    figures: Figures
+    residency: Residency
+    pins: Mapping[str, str] = field(default_factory=dict)
+    pace: str = ""
+    """Tells apart partials that are sent at another pace."""
+    families: Families | None = None
+    finer: Sequence[Partials] = ()
+    """Partials that other queries want too, and that this one may be made of."""
+    aggregates: list[Partials] = field(default_factory=list)
+    """The partials that were met, for others to share."""
+    _known: dict[str, int] = field(default_factory=dict)
+
+    def content(self, node: Operator) -> int:
+        """The number of the content that a node gives, with all ways to make it."""
+        key = self._key(node)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._read(node)
+        return found
+
+    def _key(self, node: Operator) -> str:
+        marks = self.pace if _partial_below(node) else ""
+        pins = ",".join(f"{kind}={site}" for kind, site in sorted(self.pins.items()) if _has(node, kind))
+        return node.fingerprint + (f"@{marks}" if marks else "") + (f"!{pins}" if pins else "")
+
+    def _read(self, node: Operator) -> int:
+        if isinstance(node, Source):
+            return self._source(node)
+        if isinstance(node, Join | Filter | Map):
+            block = join_block(node)
+            if block is not None:
+                return self._joins(node, block)
+        parts = partials(node)
+        if parts is not None and isinstance(node, Aggregate):
+            return self._aggregate(node, parts)
+        output = self._add(node)
+        self._recipe(output, [self.content(child) for child in node.inputs], node, node.inputs)
+        return output
+
+    def _add(self, node: Operator, origins: tuple[int, ...] = ()) -> int:
+        flow = self.figures.flow(node)
+        within = self.residency.bounds(node).within
+        key = self._key(node)
+        return self.gathering.content(
+            Content(key, flow.bytes_per_second, flow.rows_per_second, origins, within, label(node), node)
+        )
+
+    def _recipe(
+        self, output: int, inputs: Sequence[int], node: Operator, over: Sequence[Operator], kind: str | None = None
+    ) -> None:
+        name = kind or node.kind
+        site = self.pins.get(name)
+        at = frozenset([self.network.number(site)]) if site is not None else None
+        below = set(walk(*over))
+        cores = sum(self.figures.cores(one) for one in walk(node) if one not in below)
+        self.gathering.recipe(Recipe(output, tuple(inputs), name, cores, at, node, tuple(over)))
+
+    def _source(self, node: Source) -> int:
+        origins = tuple(dict.fromkeys(node.origins))
+        if len(origins) == 1:
+            return self._add(node, (self.network.number(origins[0]),))
+        # Each origin's rows are a content of their own, and the stream is their union.
+        members = tuple(replace(node, origins=(origin,)) for origin in origins)
+        output = self._add(node)
+        self._recipe(output, [self.content(member) for member in members], Union(members), members)
+        return output
+
+    def _joins(self, node: Operator, block: JoinBlock) -> int:
+        numbers: dict[Members, int] = {}
+        everything = sorted(block.everything)
+        output = self._add(node)
+        for size in range(1, len(everything)):
+            for some in combinations(everything, size):
+                members = frozenset(some)
+                if block.connected(members):
+                    numbers[members] = self._joined(block, members, numbers)
+        found = False
+        for left, right in block.halves(block.everything):
+            whole = block.whole(left, right)
+            if whole is not None:
+                over = (block.joined(left), block.joined(right))
+                self._recipe(output, [numbers[left], numbers[right]], whole, over, "join")
+                found = True
+        if not found:
+            self._recipe(output, [self.content(child) for child in node.inputs], node, node.inputs)
+        return output
+
+    def _joined(self, block: JoinBlock, members: Members, numbers: Mapping[Members, int]) -> int:
+        node = block.joined(members)
+        if len(members) == 1:
+            return self.content(node)
+        output = self._add(node)
+        self._known[self._key(node)] = output
+        for left, right in block.halves(members):
+            over = (block.joined(left), block.joined(right))
+            self._recipe(output, [numbers[left], numbers[right]], block.of_halves(left, right), over, "join")
+        return output
+
+    def _aggregate(self, node: Aggregate, parts: Partials) -> int:
+        output = self._add(node)
+        whole = parts.answer(node)
+        if whole is None:
+            self._recipe(output, [self.content(child) for child in node.inputs], node, node.inputs)
+            return output
+        self.aggregates.append(parts)
+        states = self.states(parts)
+        self._recipe(output, [states], whole, (parts.states(parts.everything),), "merge")
+        return output
+
+    def states(self, parts: Partials) -> int:
+        """The states of all inputs of an aggregate together, in all trees that are worth weighing."""
+        finer = [fine for fine in self.finer if from_finer(parts, fine, frozenset([0])) is not None]
+        deeper = {id(fine): self._sets(fine) for fine in finer}
+        numbers = self._sets(parts)
+        for fine in finer:
+            for members, number in numbers.items():
+                made = from_finer(parts, fine, members)
+                if made is not None and members in deeper[id(fine)]:
+                    self._recipe(number, [deeper[id(fine)][members]], made, (fine.states(members),), "combine")
+        return numbers[parts.everything]
+
+    def _sets(self, parts: Partials) -> dict[Members, int]:
+        """A content for each set of inputs that is worth bringing together, with the ways to do so."""
+        numbers: dict[Members, int] = {}
+        for number, part in enumerate(parts.parts):
+            one = frozenset([number])
+            node = parts.states(one)
+            numbers[one] = self._add(node)
+            self._recipe(numbers[one], [self.content(part)], node, (part,))
+        for members, some in self._covers(parts):
+            if members not in numbers:
+                numbers[members] = self._add(parts.states(members))
+            over = tuple(parts.states(one) for one in some)
+            made = parts.brought_together(some)
+            self._recipe(numbers[members], [numbers[one] for one in some], made, over, "combine")
+        return numbers
+
+    def _covers(self, parts: Partials) -> Sequence[Cover]:
+        """Every set and every way to halve it, where there are few; else those that the network suggests."""
+        everything = sorted(parts.everything)
+        if len(everything) > MOST_INPUTS and self.families is not None:
+            found = list(self.families(parts))
+            if parts.everything not in (members for members, _ in found):
+                found.append((parts.everything, tuple(frozenset([one]) for one in everything)))
+            return sorted(found, key=lambda cover: len(cover[0]))
+        return [
+            (frozenset(members), (left, frozenset(members) - left))
+            for size in range(2, len(everything) + 1)
+            for members in combinations(everything, size)
+            for left in _lefts(members)
+        ]
+
+
+def _lefts(members: tuple[int, ...]) -> list[Members]:
+    """The halves of a set that hold its first member, but for the whole set."""
+    first, *rest = members
+    return [
+        frozenset([first, *(one for place, one in enumerate(rest) if choice >> place & 1)])
+        for choice in range(2 ** len(rest) - 1)
+    ]
+
+
+def _partial_below(node: Operator) -> bool:
+    return any(isinstance(one, Partial | Aggregate) for one in walk(node))
+
+
+def _has(node: Operator, kind: str) -> bool:
+    return any(one.kind == kind for one in walk(node))

@@ -1,0 +1,142 @@
+"""The least cost of every content at every site: the tables of the dynamic programme, and plans read back from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tradewind.network.network import Indices, Numbers
+from tradewind.network.routes import Swept
+from tradewind.placement.choices import Choices
+from tradewind.placement.ground import Ground
+from tradewind.placement.plan import Goal, Hop, Plan, Step, step_of
+from tradewind.placement.running import Running
+
+_ARISES, _RUNS = -1, -2
+
+Shares = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """For one content: its least cost at every site, and how it is had where it does not come from elsewhere."""
+
+    swept: Swept
+    chosen: Indices
+    """The recipe that makes it at each site; or that it arises, or runs, there."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Reach:
+    """How far contents are worth following: a whole plan costs no more than `bound`, and from where a content is, what
+    is made of it still has to get to the goal.
+    """
+
+    bound: float
+    after: Mapping[int, float]
+    """For each content, bytes per second of the least content that is made of it."""
+    towards: Numbers
+    """What the way to the goal costs from each site."""
+
+    def worth(self, number: int, cost: Numbers) -> Numbers:
+        """The costs at the sites that a plan within the bound can use; infinite elsewhere."""
+        return np.where(cost + self.after[number] * self.towards <= self.bound, cost, np.inf)
+
+
+def tabulate(
+    ground: Ground,
+    choices: Choices,
+    wanted: tuple[int, ...],
+    running: Running | None = None,
+    shares: Shares | None = None,
+    reach: Reach | None = None,
+) -> dict[int, Table]:
+    """The least cost of each wanted content at each site, as far as they are worth following."""
+    tables: dict[int, Table] = {}
+    costs: dict[int, Numbers] = {}
+    for number in wanted:
+        content = choices.contents[number]
+        base, chosen = _base(ground, choices, number, costs)
+        base[list(content.origins)] = 0.0
+        chosen[list(content.origins)] = _ARISES
+        there = list(running.sites(content.key)) if running is not None else []
+        if there:
+            chosen[there] = np.where(base[there] > 0, _RUNS, chosen[there])
+            base[there] = 0.0
+        if reach is not None:
+            base = reach.worth(number, base)
+        limit = reach.bound if reach is not None else np.inf
+        swept = ground.routes(content.within).sweep(base, content.bytes_per_second, limit)
+        costs[number] = swept.cost * shares.get(content.key, 1.0) if shares else swept.cost
+        if reach is not None:
+            costs[number] = reach.worth(number, costs[number])
+        tables[number] = Table(swept, chosen)
+    return tables
+
+
+def _base(ground: Ground, choices: Choices, number: int, costs: Mapping[int, Numbers]) -> tuple[Numbers, Indices]:
+    """The least cost of making a content at each site, and the recipe that it is made by."""
+    size = len(ground.network)
+    ways = choices.ways[number]
+    if not ways:
+        return np.full(size, np.inf), np.full(size, _ARISES, dtype=np.int64)
+    if not ground.routes(None).dense:
+        return _base_where_possible(ground, choices, ways, costs)
+    recipes = [choices.recipes[way] for way in ways]
+    totals = np.array([ground.work(recipe) for recipe in recipes])
+    for row, recipe in enumerate(recipes):
+        for one in recipe.inputs:
+            totals[row] += costs[one]
+    best = totals.argmin(axis=0)
+    return totals[best, np.arange(size)], np.asarray(ways, dtype=np.int64)[best]
+
+
+def _base_where_possible(
+    ground: Ground, choices: Choices, ways: tuple[int, ...], costs: Mapping[int, Numbers]
+) -> tuple[Numbers, Indices]:
+    """The same for large networks, looking only at sites where all inputs of a recipe are to be had."""
+    size = len(ground.network)
+    least, chosen = np.full(size, np.inf), np.full(size, _ARISES, dtype=np.int64)
+    for way in ways:
+        recipe = choices.recipes[way]
+        some = np.flatnonzero(np.isfinite(costs[recipe.inputs[0]])) if recipe.inputs else np.arange(size)
+        for one in recipe.inputs[1:]:
+            some = some[np.isfinite(costs[one][some])]
+        total = ground.work(recipe)[some]
+        for one in recipe.inputs:
+            total = total + costs[one][some]
+        better = total < least[some]
+        least[some[better]] = total[better]
+        chosen[some[better]] = way
+    return least, chosen
+
+
+def collect(
+    ground: Ground, choices: Choices, goal: Goal, tables: Mapping[int, Table], running: Running | None = None
+) -> Plan:
+    """The plan behind the least cost at the goal, read back from the tables."""
+    steps: set[Step] = set()
+    hops: set[Hop] = set()
+    waiting = [(choices.numbers[goal.content], goal.site)]
+    done: set[tuple[int, int]] = set()
+    while waiting:
+        number, site = waiting.pop()
+        if (number, site) in done:
+            continue
+        done.add((number, site))
+        content, table = choices.contents[number], tables[number]
+        route = table.swept.route(site)
+        links = ground.routes(content.within).hops(route)
+        hops.update(Hop(content.key, link, content.bytes_per_second) for link in links)
+        way = int(table.chosen[route[0]])
+        if way == _RUNS and running is not None:
+            more_steps, more_hops = running.support(content.key, route[0])
+            steps |= more_steps
+            hops |= more_hops
+        elif way >= 0:
+            recipe = choices.recipes[way]
+            steps.add(step_of(choices, recipe, route[0]))
+            waiting.extend((i, route[0]) for i in recipe.inputs)
+    return Plan(frozenset(steps), frozenset(hops), (goal,))

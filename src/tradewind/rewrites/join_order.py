@@ -1,0 +1,273 @@
+"""Inner joins in any order: the streams that are joined, the conditions between them, and every set of them joined.
+
+A block is the largest tree of inner joins around a node; projections and filters between its joins belong to it. Its
+columns get names that tell where they come from, so that two queries that join the same streams have equal parts even
+where they call things differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tradewind.algebra.expressions.tree import Column, Expression, columns_of, conjuncts, substitute
+from tradewind.algebra.operators.base import Operator, walk
+from tradewind.algebra.operators.core import Band, Columns, Filter, Join, Map, Source, Union
+from tradewind.algebra.types import DataType
+from tradewind.errors import InputError
+from tradewind.rewrites.invariants import broken
+from tradewind.rewrites.moving import filtered
+
+Members = frozenset[int]
+
+
+@dataclass(frozen=True)
+class JoinBlock:
+    """The inputs of several joins, what must hold between them, and the node whose rows they give."""
+
+    node: Operator
+    inputs: tuple[Operator, ...]
+    equal: tuple[tuple[str, str], ...]
+    bands: tuple[Band, ...]
+    conditions: tuple[Expression, ...]
+    answer: Columns
+    """The node's columns, each as a column of an input."""
+
+    @property
+    def everything(self) -> Members:
+        """All inputs."""
+        return frozenset(range(len(self.inputs)))
+
+    def halves(self, members: Members) -> Iterator[tuple[Members, Members]]:
+        """Every way to cut a set of inputs in two that can be joined, each once."""
+        first, *rest = sorted(members)
+        for choice in range(2 ** len(rest) - 1):
+            left = frozenset([first, *(one for place, one in enumerate(rest) if choice >> place & 1)])
+            if self.connected(left) and self.connected(members - left) and self._conditions(left, members - left):
+                yield left, members - left
+
+    def connected(self, members: Members) -> bool:
+        """Whether the inputs can be joined with one another alone."""
+        return len(members) == 1 or next(self.halves(members), None) is not None
+
+    def joined(self, members: Members) -> Operator:
+        """The join of some of the inputs, with the columns that are still needed: always the same node."""
+        if len(members) == 1:
+            (number,) = members
+            return self.inputs[number]
+        left, right = next(self.halves(members))
+        return self.of_halves(left, right)
+
+    def of_halves(self, left: Members, right: Members) -> Operator:
+        """The same rows as `joined` of both together, made from the joins of two halves."""
+        keys, band = self._conditions(left, right) or ((), None)
+        both = Join(self.joined(left), self.joined(right), "inner", keys, band)
+        inner = self._inner(left), self._inner(right)
+        now = [c for c in self._inner(left | right) if not any(c in known for known in inner)]
+        return _projected(filtered(both, now), self.needed(left | right))
+
+    def whole(self, left: Members, right: Members) -> Operator | None:
+        """The block's answer from two halves of all its inputs; None where it could be final only later than now."""
+        top = Map(self.of_halves(left, right), self.answer)
+        return top if broken(self.node.schema, top.schema) is None else None
+
+    @cached_property
+    def _owner(self) -> dict[str, int]:
+        return {name: number for number, node in enumerate(self.inputs) for name in node.schema.names}
+
+    def columns(self, members: Members) -> frozenset[str]:
+        """All columns of some inputs."""
+        return frozenset(name for name, owner in self._owner.items() if owner in members)
+
+    def needed(self, members: Members) -> tuple[str, ...]:
+        """The columns that the answer, or a condition with another input, still reads."""
+        read = {column for _, expression in self.answer for column in columns_of(expression)}
+        for condition in self.conditions:
+            if not columns_of(condition) <= self.columns(members):
+                read |= columns_of(condition)
+        mine = self.columns(members)
+        read |= {min(group & mine) for group in self._classes if group & mine and not group <= mine}
+        for band in self.bands:
+            if not {band.left, band.right} <= mine:
+                read |= {band.left, band.right}
+        return tuple(sorted(read & self.columns(members)))
+
+    @cached_property
+    def _classes(self) -> tuple[frozenset[str], ...]:
+        """Columns that are equal in every row of the answer; those of other types only where a pair says so."""
+        found: list[set[str]] = []
+        for a, b in self.equal:
+            if self._type(a) != self._type(b):
+                found.append({a, b})
+                continue
+            near = [group for group in found if group & {a, b} and all(self._type(n) == self._type(a) for n in group)]
+            found = [group for group in found if group not in near]
+            found.append({a, b}.union(*near))
+        return tuple(frozenset(group) for group in found)
+
+    def _type(self, column: str) -> DataType:
+        return self.inputs[self._owner[column]].schema.type_of(column)
+
+    def _inner(self, members: Members) -> list[Expression]:
+        """The conditions that can be asked of some inputs alone."""
+        return [c for c in self.conditions if columns_of(c) <= self.columns(members)]
+
+    def _conditions(self, left: Members, right: Members) -> tuple[tuple[tuple[str, str], ...], Band | None] | None:
+        """Keys and band between two halves; None where there are neither, or more than one join can ask."""
+        mine, others = self.columns(left), self.columns(right)
+        keys = [(min(group & mine), min(group & others)) for group in self._classes if group & mine and group & others]
+        bands = [band for band in map(_turned(mine), self.bands) if band.left in mine and band.right in others]
+        if len(bands) > 1 or not (keys or bands):
+            return None
+        return tuple(sorted(keys)), bands[0] if bands else None
+
+
+class _turned:  # noqa: N801 - used as a function
+    """A band, its ends exchanged where its right column is on our side."""
+
+    def __init__(self, mine: frozenset[str]) -> None:
+        self.mine = mine
+
+    def __call__(self, band: Band) -> Band:
+        if band.right not in self.mine:
+            return band
+        low = None if band.high is None else -band.high
+        high = None if band.low is None else -band.low
+        return Band(band.right, band.left, low, high)
+
+
+def join_block(node: Operator) -> JoinBlock | None:
+    """The block of inner joins that ends in a node: a join, or a projection or filter right above one."""
+    found = _Collected()
+    try:
+        answer = found.open(node, {name: Column(name) for name in node.schema.names})
+    except InputError:
+        return None
+    if answer is None or len(found.inputs) < 2:
+        return None
+    return found.block(node, answer)
+
+
+class _Collected:
+    """The parts of a block, while its joins are opened from above."""
+
+    def __init__(self) -> None:
+        self.inputs: list[Operator] = []
+        self.equal: list[tuple[Expression, Expression]] = []
+        self.bands: list[tuple[Expression, Expression, Band]] = []
+        self.conditions: list[Expression] = []
+
+    def open(self, node: Operator, columns: dict[str, Expression]) -> dict[str, Expression] | None:
+        """What the given expressions over a node's columns are over the inputs' columns (`#number name`)."""
+        inner = self._columns(node)
+        return {name: substitute(expression, inner) for name, expression in columns.items()} if inner else None
+
+    def _columns(self, node: Operator) -> dict[str, Expression] | None:
+        if isinstance(node, Filter) and _leads_to_join(node):
+            below = self._columns(node.input)
+            if below:
+                self.conditions += [substitute(c, below) for c in conjuncts(node.predicate)]
+            return below
+        if isinstance(node, Map) and _leads_to_join(node):
+            below = self._columns(node.input)
+            return {name: substitute(e, below) for name, e in node.columns} if below else None
+        if isinstance(node, Join) and node.how == "inner":
+            left, right = self._columns(node.left), self._columns(node.right)
+            if left is None or right is None:
+                return None
+            both = left | right
+            self.equal += [(both[a], both[b]) for a, b in node.keys]
+            if node.band:
+                self.bands.append((both[node.band.left], both[node.band.right], node.band))
+            return both
+        self.inputs.append(node)
+        number = len(self.inputs) - 1
+        return {name: Column(f"#{number} {name}") for name in node.schema.names}
+
+    def block(self, node: Operator, answer: dict[str, Expression]) -> JoinBlock:
+        """The block, its columns called by where they come from and its inputs in an order of their own."""
+        order = sorted(
+            range(len(self.inputs)), key=lambda number: (_tag(self.inputs[number]), _mark(self.inputs[number]))
+        )
+        names = self._names(order)
+        renamed = {f"#{n} {old}": Column(new) for n, some in names.items() for old, new in some.items()}
+        inputs = tuple(_renamed(self.inputs[number], names[number]) for number in order)
+        bands = tuple(
+            Band(_name(substitute(a, renamed)), _name(substitute(b, renamed)), band.low, band.high)
+            for a, b, band in self.bands
+        )
+        equal = tuple((_name(substitute(a, renamed)), _name(substitute(b, renamed))) for a, b in self.equal)
+        conditions = tuple(substitute(condition, renamed) for condition in self.conditions)
+        columns = tuple((name, substitute(expression, renamed)) for name, expression in answer.items())
+        return JoinBlock(node, inputs, equal, bands, conditions, columns)
+
+    def _names(self, order: Sequence[int]) -> dict[int, dict[str, str]]:
+        found: dict[int, dict[str, str]] = {}
+        tags: dict[str, int] = {}
+        for number in order:
+            node = self.inputs[number]
+            tag = _tag(node)
+            tags[tag] = tags.get(tag, 0) + 1
+            prefix = tag if tags[tag] == 1 else f"{tag}_{tags[tag]}"
+            inner = _origin_names(node)
+            taken: set[str] = set()
+            found[number] = {}
+            for name in node.schema.names:
+                wanted = f"{prefix}_{inner.get(name, name)}"
+                while wanted.lower() in taken:
+                    wanted += "_"
+                taken.add(wanted.lower())
+                found[number][name] = wanted
+        return found
+
+
+def _leads_to_join(node: Operator) -> bool:
+    """Whether only filters and projections lie between the node and an inner join."""
+    while isinstance(node, Filter | Map):
+        if isinstance(node, Map) and not all(isinstance(e, Column) for _, e in node.columns):
+            return False
+        node = node.input
+    return isinstance(node, Join) and node.how == "inner"
+
+
+def _name(expression: Expression) -> str:
+    if not isinstance(expression, Column):
+        raise InputError("a join's key was computed between two joins.")
+    return expression.name
+
+
+def _tag(node: Operator) -> str:
+    return "_".join(sorted({one.stream for one in walk(node) if isinstance(one, Source)}))
+
+
+def _first(node: Operator) -> Operator:
+    return node.members[0] if isinstance(node, Union) else node
+
+
+def _origin_names(node: Operator) -> dict[str, str]:
+    """What the columns were called below the projection that ends an input."""
+    first = _first(node)
+    if not isinstance(first, Map):
+        return {}
+    return {name: e.name for name, e in first.columns if isinstance(e, Column)}
+
+
+def _mark(node: Operator) -> str:
+    """Orders inputs alike in every query, whatever they call their columns."""
+    first = _first(node)
+    inner = first.input.fingerprint if isinstance(first, Map) else first.fingerprint
+    return f"{inner} {sorted(map(str, _origin_names(node).values()))}"
+
+
+def _renamed(node: Operator, names: dict[str, str]) -> Operator:
+    """An input with other names for its columns, in alphabetical order; said in the projection that it ends in."""
+    if isinstance(node, Union):
+        return Union(tuple(_renamed(member, names) for member in node.members))
+    own = dict(node.columns) if isinstance(node, Map) else {name: Column(name) for name in node.schema.names}
+    below = node.input if isinstance(node, Map) else node
+    return Map(below, tuple(sorted(((names[name], e) for name, e in own.items()), key=lambda pair: pair[0])))
+
+
+def _projected(node: Operator, names: tuple[str, ...]) -> Operator:
+    return node if node.schema.names == names else Map(node, tuple((name, Column(name)) for name in names))
