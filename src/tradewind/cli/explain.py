@@ -14,7 +14,10 @@ from tradewind.algebra.drawing.svg import draw_svg
 from tradewind.algebra.drawing.text import draw_text
 from tradewind.algebra.graph import Graph
 from tradewind.cli.check import AsJson, File
+from tradewind.cli.plan import tree
 from tradewind.frontends.deployment.file import deployment
+from tradewind.placement.planners import choose
+from tradewind.placement.report import Report
 from tradewind.rewrites.engine import Fired, Rewritten, rewrite
 
 Query = Annotated[str | None, typer.Argument(help="Only this query; all when left out.", show_default=False)]
@@ -25,13 +28,23 @@ AsWritten = Annotated[bool, typer.Option("--as-written", help="Leave the graph a
 def explain(
     file: File, query: Query = None, svg: Svg = None, as_written: AsWritten = False, as_json: AsJson = False
 ) -> None:
-    """Show the operators of FILE's queries as written and after the rules, and which rules fired and why."""
-    written = deployment(file).graph(*([query] if query else []))
+    """Show the operators of FILE's queries as written and after the rules, which rules fired and why, and where each
+    operator runs and why there.
+    """
+    found = deployment(file)
+    written = found.graph(*([query] if query else []))
     done = Rewritten(written, ()) if as_written else rewrite(written)
     if svg is not None:
         svg.write_text(draw_svg(done.graph), encoding="utf-8")
         typer.echo(f"drawn to {svg}", err=True)
-    typer.echo(json.dumps(as_data(written, done), indent=2) if as_json else as_text(written, done))
+    report = None if as_written else Report(choose(found))
+    if as_json:
+        placed = {} if report is None else {"operators": report.as_data(0.0)["operators"]}
+        typer.echo(json.dumps(as_data(written, done) | placed, indent=2))
+        return
+    typer.echo(as_text(written, done))
+    for name in written.names if report is not None else ():
+        typer.echo("\n".join(["", "Where it runs", "=============", *tree(report, name)]))
 
 
 def as_data(written: Graph, done: Rewritten) -> dict[str, object]:

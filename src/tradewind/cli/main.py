@@ -12,6 +12,7 @@ from tradewind.cli.check import check
 from tradewind.cli.demo import demo
 from tradewind.cli.doctor import doctor
 from tradewind.cli.explain import explain
+from tradewind.cli.plan import plan
 from tradewind.cli.results import results
 from tradewind.cli.run import run
 from tradewind.errors import DeploymentError, InputError, TradewindError
@@ -27,6 +28,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(check)
+app.command()(plan)
 app.command()(explain)
 app.command()(run)
 app.command()(results)

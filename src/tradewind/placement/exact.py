@@ -86,7 +86,9 @@ def _reach(
         if number not in least:
             least[number] = _at_one_site(ground, choices, number, some, least)
     number = choices.numbers[goal.content]
-    bound = float((least[number] + choices.contents[number].bytes_per_second * towards.cost[some]).min())
+    routes = ground.routes_of(choices.contents[number])
+    delivered = towards if routes is ground.routes(None) else routes.towards(goal.site)
+    bound = float((least[number] + choices.contents[number].bytes_per_second * delivered.cost[some]).min())
     return Reach(bound * (1 + 1e-9), _after(choices, wanted), towards.cost) if np.isfinite(bound) else None
 
 
@@ -108,4 +110,5 @@ def _at_one_site(ground: Ground, choices: Choices, number: int, some: Indices, l
         for one in recipe.inputs:
             total = total + least[one]
         found = np.minimum(found, total)
-    return found
+    within = choices.contents[number].within
+    return found if within is None else np.where(np.isin(some, list(within)), found, np.inf)

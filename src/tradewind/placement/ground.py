@@ -9,7 +9,7 @@ import numpy as np
 from tradewind.cost.prices import Prices
 from tradewind.network.network import Network, Numbers
 from tradewind.network.routes import Routes
-from tradewind.placement.choices import Recipe, Sites
+from tradewind.placement.choices import Content, Recipe, Sites
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +26,10 @@ class Ground:
         if found is None:
             found = self._routes[within] = Routes(self.network, self.prices.per_byte, within)
         return found
+
+    def routes_of(self, content: Content) -> Routes:
+        """The cheapest routes of one content."""
+        return self.routes(content.within)
 
     def work(self, recipe: Recipe) -> Numbers:
         """What an operator costs at each site: infinite where it may not run."""

@@ -6,13 +6,13 @@ What an operator may be given, and where its rows may be, is worked out on the w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Protocol
 
 from tradewind.algebra.drawing.labels import label
-from tradewind.algebra.operators.aggregation import Aggregate, Partial
+from tradewind.algebra.operators.aggregation import Aggregate, Combine, Partial, detached
 from tradewind.algebra.operators.base import Operator, walk
 from tradewind.algebra.operators.core import Filter, Join, Map, Source, Union
 from tradewind.network.network import Network
@@ -24,6 +24,8 @@ from tradewind.rewrites.partials import Members, Partials, from_finer, partials
 
 MOST_INPUTS = 8
 """Of so many inputs all sets are weighed; of more, only those that lie together in the network."""
+MOST_PARTED = 6
+"""Sets of so many inputs are put together in all ways; larger ones, two parts at a time."""
 
 
 class Flow(Protocol):
@@ -66,9 +68,12 @@ class Reader:
     families: Families | None = None
     finer: Sequence[Partials] = ()
     """Partials that other queries want too, and that this one may be made of."""
+    freshest: Reader | None = None
+    """Reads those partials, at the pace of the query that is to be freshest."""
     aggregates: list[Partials] = field(default_factory=list)
     """The partials that were met, for others to share."""
     _known: dict[str, int] = field(default_factory=dict)
+    _read_sets: dict[Partials, dict[Members, int]] = field(default_factory=dict)
 
     def content(self, node: Operator) -> int:
         """The number of the content that a node gives, with all ways to make it."""
@@ -169,15 +174,36 @@ class Reader:
 
     def states(self, parts: Partials) -> int:
         """The states of all inputs of an aggregate together, in all trees that are worth weighing."""
-        finer = [fine for fine in self.finer if from_finer(parts, fine, frozenset([0])) is not None]
-        deeper = {id(fine): self._sets(fine) for fine in finer}
         numbers = self._sets(parts)
-        for fine in finer:
+        for fine in self.finer:
+            if self._made_of(parts, fine, frozenset([0])) is None or self.freshest is None:
+                continue
+            deeper = self.freshest.sets(fine)
             for members, number in numbers.items():
-                made = from_finer(parts, fine, members)
-                if made is not None and members in deeper[id(fine)]:
-                    self._recipe(number, [deeper[id(fine)][members]], made, (fine.states(members),), "combine")
+                made = self._made_of(parts, fine, members)
+                if made is not None and members in deeper:
+                    self._recipe(number, [deeper[members]], made, (fine.states(members),), "combine")
         return numbers[parts.everything]
+
+    def _made_of(self, parts: Partials, fine: Partials, members: Members) -> Operator | None:
+        """Some states made of finer ones, or of the same ones that come more often."""
+        if parts == fine and self.freshest is not None and self.freshest.pace != self.pace:
+            return Combine(fine.states(members), fine.groups, detached(fine.functions))
+        return from_finer(parts, fine, members)
+
+    def sets(self, parts: Partials) -> dict[Members, int]:
+        """A content for each set of inputs that is worth bringing together, read once."""
+        if parts not in self._read_sets:
+            self._read_sets[parts] = self._sets(parts)
+        return self._read_sets[parts]
+
+    def alternative(self, number: int, node: Operator) -> None:
+        """Another node for the same answer, as one more way to make a content."""
+        if node.fingerprint == self.gathering[number].key:
+            return
+        same = self.content(node)
+        if same != number:
+            self._recipe(number, [same], node, (node,), "same")
 
     def _sets(self, parts: Partials) -> dict[Members, int]:
         """A content for each set of inputs that is worth bringing together, with the ways to do so."""
@@ -204,20 +230,38 @@ class Reader:
                 found.append((parts.everything, tuple(frozenset([one]) for one in everything)))
             return sorted(found, key=lambda cover: len(cover[0]))
         return [
-            (frozenset(members), (left, frozenset(members) - left))
+            (frozenset(members), parts)
             for size in range(2, len(everything) + 1)
             for members in combinations(everything, size)
-            for left in _lefts(members)
+            for parts in _ways(members)
         ]
 
 
-def _lefts(members: tuple[int, ...]) -> list[Members]:
-    """The halves of a set that hold its first member, but for the whole set."""
-    first, *rest = members
-    return [
-        frozenset([first, *(one for place, one in enumerate(rest) if choice >> place & 1)])
-        for choice in range(2 ** len(rest) - 1)
-    ]
+def _ways(members: tuple[int, ...]) -> list[tuple[Members, ...]]:
+    """The ways to put a set together from two or more of its parts, those with many parts first."""
+    found = [parts for parts in _partitions(members) if len(parts) > 1] if len(members) <= MOST_PARTED else []
+    if not found:
+        first, *rest = members
+        for choice in range(2 ** len(rest) - 1):
+            left = frozenset([first, *(one for place, one in enumerate(rest) if choice >> place & 1)])
+            found.append((left, frozenset(members) - left))
+    return sorted(found, key=len, reverse=True)
+
+
+def _partitions(members: tuple[int, ...]) -> Iterator[tuple[Members, ...]]:
+    """Every way to cut a set into parts.
+
+    >>> [[sorted(part) for part in parts] for parts in _partitions((1, 2))]
+    [[[1], [2]], [[1, 2]]]
+    """
+    if not members:
+        yield ()
+        return
+    first, rest = members[0], members[1:]
+    for parts in _partitions(rest):
+        yield (frozenset([first]), *parts)
+        for place, part in enumerate(parts):
+            yield (part | {first}, *parts[:place], *parts[place + 1 :])
 
 
 def _partial_below(node: Operator) -> bool:

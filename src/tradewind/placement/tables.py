@@ -68,7 +68,7 @@ def tabulate(
         if reach is not None:
             base = reach.worth(number, base)
         limit = reach.bound if reach is not None else np.inf
-        swept = ground.routes(content.within).sweep(base, content.bytes_per_second, limit)
+        swept = ground.routes_of(content).sweep(base, content.bytes_per_second, limit)
         costs[number] = swept.cost * shares.get(content.key, 1.0) if shares else swept.cost
         if reach is not None:
             costs[number] = reach.worth(number, costs[number])
@@ -128,7 +128,7 @@ def collect(
         done.add((number, site))
         content, table = choices.contents[number], tables[number]
         route = table.swept.route(site)
-        links = ground.routes(content.within).hops(route)
+        links = ground.routes_of(content).hops(route)
         hops.update(Hop(content.key, link, content.bytes_per_second) for link in links)
         way = int(table.chosen[route[0]])
         if way == _RUNS and running is not None:

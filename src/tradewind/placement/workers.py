@@ -46,47 +46,61 @@ def over_workers(place: Place, steps: Sequence[Step]) -> list[Share]:
     """The steps of one site, inputs first, on its machines."""
     if place.workers == 1:
         return [Share(step, 1, cores=step.cores) for step in steps]
-    room = place.cores / place.workers
-    busy = [0.0] * place.workers
-    made: dict[str, list[Share]] = {}
-    found: list[Share] = []
+    machines = _Machines(place.cores / place.workers, [0.0] * place.workers, steps)
     for step in steps:
-        some = _placed(step, made, busy, room)
-        made[step.output] = some
-        found.extend(some)
-    return found
+        machines.place(step)
+    return [share for some in machines.made.values() for share in some]
 
 
-def _placed(step: Step, made: dict[str, list[Share]], busy: list[float], room: float) -> list[Share]:
-    keys = _keys(step)
-    if step.cores > room and keys:
-        parts = min(math.ceil(step.cores / room - 1e-9), len(busy))
-        workers = sorted(range(len(busy)), key=lambda one: (busy[one], one))[:parts]
-        return [_on(step, worker, busy, part, parts, keys) for part, worker in enumerate(sorted(workers), start=1)]
-    below = [share for key in step.inputs for share in made.get(key, ())]
-    split = [share for share in below if share.parts > 1]
-    if step.kind == "top" and split:
-        cut = [
-            Share(step, share.worker, share.part, share.parts, step.cores / share.parts, share.keys, before=True)
-            for share in split
-        ]
+class _Machines:
+    """The machines of a site while they are given work."""
+
+    def __init__(self, room: float, busy: list[float], steps: Sequence[Step]) -> None:
+        self.room, self.busy = room, busy
+        self.made: dict[str, list[Share]] = {}
+        self._tops = {key: step.cores for step in steps if step.kind == "top" for key in step.inputs}
+
+    def place(self, step: Step) -> None:
+        """Give a step to a machine, or its shares to several."""
+        self.made[step.output] = self._shares(step)
+
+    def _shares(self, step: Step) -> list[Share]:
+        keys = _keys(step)
+        # A top that reads it is cut in each share, so the shares do most of its work too.
+        load = step.cores + self._tops.get(step.output, 0.0)
+        if load > self.room and keys:
+            parts = min(math.ceil(load / self.room - 1e-9), len(self.busy))
+            workers = sorted(self._idle(range(len(self.busy)))[:parts])
+            return [self._on(step, worker, number, parts, keys) for number, worker in enumerate(workers, start=1)]
+        below = [share for key in step.inputs for share in self.made.get(key, ())]
+        split = [share for share in below if share.parts > 1 and not share.before]
+        if step.kind == "top" and split:
+            return self._top(step, split)
+        near = [share.worker - 1 for share in below if self.busy[share.worker - 1] + step.cores <= self.room]
+        return [self._on(step, near[0] if near else self._idle(range(len(self.busy)))[0])]
+
+    def _top(self, step: Step, split: list[Share]) -> list[Share]:
+        """Cut on each machine that has a share, and brought together on another one if there is one."""
+        cut = []
+        for share in split:
+            cores = step.cores / share.parts
+            self.busy[share.worker - 1] += cores
+            cut.append(Share(step, share.worker, share.part, share.parts, cores, share.keys, before=True))
         taken = {share.worker - 1 for share in split}
-        free = [one for one in range(len(busy)) if one not in taken] or list(range(len(busy)))
-        return [*cut, _on(step, min(free, key=lambda one: (busy[one], one)), busy)]
-    near = [share.worker - 1 for share in below if busy[share.worker - 1] + step.cores <= room]
-    worker = near[0] if near else min(range(len(busy)), key=lambda one: (busy[one], one))
-    return [_on(step, worker, busy)]
+        free = [one for one in range(len(self.busy)) if one not in taken] or list(range(len(self.busy)))
+        return [*cut, Share(step, self._idle(free)[0] + 1)]
+
+    def _idle(self, workers: Sequence[int]) -> list[int]:
+        return sorted(workers, key=lambda one: (self.busy[one], one))
+
+    def _on(self, step: Step, worker: int, part: int = 1, parts: int = 1, keys: tuple[str, ...] = ()) -> Share:
+        self.busy[worker] += step.cores / parts
+        return Share(step, worker + 1, part, parts, step.cores / parts, keys)
 
 
 def _keys(step: Step) -> tuple[str, ...]:
-    """The columns that a step can be split by: those that group its first input."""
-    if step.operator is None or step.kind not in ("merge", "combine"):
+    """The columns that a step can be split by: those that group its inputs."""
+    if step.operator is None or step.kind not in ("merge", "combine") or not step.over:
         return ()
-    return split_keys(step.operator, step.over[0]) if step.over else ()
-
-
-def _on(
-    step: Step, worker: int, busy: list[float], part: int = 1, parts: int = 1, keys: tuple[str, ...] = ()
-) -> Share:
-    busy[worker] += step.cores / parts
-    return Share(step, worker + 1, part, parts, step.cores / parts, keys)
+    found = [set(split_keys(step.operator, one)) for one in step.over]
+    return tuple(sorted(set.intersection(*found)))

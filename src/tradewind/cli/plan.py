@@ -1,0 +1,162 @@
+"""`tradewind plan`: what runs where, and what crosses each link, beside shipping everything."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tradewind.cli.check import AsJson, File
+from tradewind.frontends.deployment.file import deployment
+from tradewind.placement.map_svg import draw_map
+from tradewind.placement.planners import PLANNERS, choose
+from tradewind.placement.report import Line, Report
+
+Name = Annotated[
+    str, typer.Option("--planner", help=f"How to choose: {', '.join(PLANNERS)}.", metavar="NAME", show_default=True)
+]
+Map = Annotated[Path | None, typer.Option("--svg", help="Also draw the network and the flows to this SVG file.")]
+
+UNITS = {"dollars": "$/h", "bytes": "bytes/s", "latency": "ms", "load": "of the cores", "utility": "$/h"}
+"""What the cost of a plan is counted in, by objective."""
+
+
+def plan(file: File, planner: Name = "exact", svg: Map = None, as_json: AsJson = False) -> None:
+    """Choose where FILE's operators run, in which order, and what they share; nothing is run."""
+    found = deployment(file)
+    begin = time.perf_counter()
+    chosen = choose(found, planner)
+    seconds = time.perf_counter() - begin
+    report = Report(chosen)
+    for warning in chosen.problem.warnings:
+        typer.echo(f"warning: {warning}", err=True)
+    if svg is not None:
+        svg.write_text(draw_map(report), encoding="utf-8")
+        typer.echo(f"drawn to {svg}", err=True)
+    typer.echo(json.dumps(report.as_data(seconds), indent=2) if as_json else as_text(report, seconds))
+
+
+def as_text(report: Report, seconds: float) -> str:
+    """Sites with their operators, links with their flows, and the cost beside that of shipping everything."""
+    chosen = report.chosen
+    objective = chosen.problem.deployment.objective
+    unit = UNITS.get(objective, "")
+    parts = ["What runs where", "===============", *_sites(report), "", "What crosses the links", "======================"]
+    parts += _links(report)
+    parts += ["", f"{objective}: {amount(chosen.cost)} {unit}; everything shipped: {amount(chosen.shipped_cost)} {unit}"]
+    if objective in ("dollars", "bytes") and chosen.cost > 0:
+        parts[-1] += f" ({chosen.shipped_cost / chosen.cost:,.1f} times as much)"
+    if chosen.bound is not None and chosen.cost > 0:
+        gap = (chosen.cost - chosen.bound) / chosen.cost
+        parts.append("no plan is cheaper" if gap < 1e-6 else f"no plan is more than {gap:.1%} cheaper")
+    if chosen.note:
+        parts.append(chosen.note)
+    parts.append(f"planner {chosen.planner}, {seconds:.2f} s")
+    return "\n".join(parts)
+
+
+def _sites(report: Report) -> list[str]:
+    by_site: dict[str, list[Line]] = {}
+    for line in report.lines:
+        by_site.setdefault(line.site, []).append(line)
+    found: list[str] = []
+    for place in report.network.places:
+        if place.name not in by_site:
+            continue
+        busy = sum(line.cores for line in by_site[place.name])
+        found.append(f"{place.name}: {busy:.3g} of {place.cores:g} cores busy")
+        rows = [(line.id, shown(line), f"{amount(line.rows_per_second)} rows/s", f"{amount(line.bytes_per_second)} B/s")
+                for line in by_site[place.name]]  # fmt: skip
+        found += [f"  {text}" for text in aligned(rows)]
+    return found
+
+
+def shown(line: Line) -> str:
+    """An operator in words, with what it reads and how it is split over the workers of its site."""
+    reads = f" ← {', '.join(line.inputs)}" if line.inputs else ""
+    parts = max((share.parts for share in line.shares), default=1)
+    split = ""
+    if parts > 1:
+        by = ", ".join(line.shares[0].keys)
+        where = ", ".join(str(share.worker) for share in line.shares if share.parts > 1)
+        first = "cut first" if line.shares[0].before else "split"
+        split = f" [{first} by {by} on workers {where}]"
+    return f"{_short(line.label)}{reads}{split}"
+
+
+def _short(text: str, most: int = 70) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _links(report: Report) -> list[str]:
+    planned = {(link.start, link.end): link for link in report.links()}
+    shipped = {(link.start, link.end): link for link in report.links(report.chosen.shipped)}
+    rows = [("link", "planned", "$/h", "everything shipped", "$/h")]
+    for ends in dict.fromkeys([*planned, *shipped]):
+        own, all_ = planned.get(ends), shipped.get(ends)
+        rows.append((
+            f"{ends[0]} → {ends[1]}",
+            f"{amount(own.bytes_per_second)} B/s" if own else "-",
+            amount(own.usd_per_hour) if own else "-",
+            f"{amount(all_.bytes_per_second)} B/s" if all_ else "-",
+            amount(all_.usd_per_hour) if all_ else "-",
+        ))  # fmt: skip
+    total = [
+        (sum(link.bytes_per_second for link in some.values()), sum(link.usd_per_hour for link in some.values()))
+        for some in (planned, shipped)
+    ]
+    rows.append(("all links", f"{amount(total[0][0])} B/s", amount(total[0][1]), f"{amount(total[1][0])} B/s",
+                 amount(total[1][1])))  # fmt: skip
+    return aligned(rows)
+
+
+def amount(value: float) -> str:
+    """A number with three figures, and thousands set apart.
+
+    >>> amount(1234.5), amount(0.012345)
+    ('1,235', '0.0123')
+    """
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of texts with their columns one below the other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def tree(report: Report, query: str) -> list[str]:
+    """The operators of one query from its answer down, each with its site, its rate and why it is there."""
+    goal = next(goal for goal in report.plan.goals if goal.query == query)
+    by_id = {line.id: line for line in report.lines}
+    root = report.ids[report.made_at(goal.content, goal.site)]
+    found = [f"{query}, delivered at {report.network.name(goal.site)}"]
+    seen: set[str] = set()
+    stack: list[tuple[str, str, bool]] = [(root, "", True)]
+    while stack:
+        name, indent, last = stack.pop()
+        line = by_id[name]
+        head, more = ("└─ ", "   ") if last else ("├─ ", "│  ")
+        found.append(f"{indent}{head}{line.site}: {_short(line.label)}  ({name})")
+        if name in seen:
+            found[-1] += " ↑"
+            continue
+        seen.add(name)
+        bar = "│  " if line.inputs else "   "
+        found += [f"{indent}{more}{bar}{text}" for text in _reasons(line, query)]
+        below = list(enumerate(line.inputs))
+        stack.extend((one, indent + more, place == len(below) - 1) for place, one in reversed(below))
+    return found
+
+
+def _reasons(line: Line, query: str) -> Iterable[str]:
+    yield f"{amount(line.rows_per_second)} rows/s, {amount(line.bytes_per_second)} B/s; {line.why}"
+    others = [name for name in line.queries if name != query]
+    if others:
+        yield f"shared with {', '.join(others)}"
+    if line.residency and line.residency != "free to go anywhere":
+        yield line.residency

@@ -1,0 +1,119 @@
+"""Figures that a question needs: the declared ones, or stated defaults, with a warning for each default used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from tradewind.algebra.operators.core import Source
+from tradewind.algebra.types import MICROS, DataType
+from tradewind.algebra.windows import CountedWindow, SessionWindow, TimeWindow, Window
+from tradewind.cost.declared import (
+    DISTINCT,
+    FLUSH_SECONDS,
+    FLUSHES_PER_WISH,
+    LEAST_FLUSH_SECONDS,
+    ROWS_PER_SECOND,
+    Declared,
+    QueryFigures,
+    StreamFigures,
+)
+from tradewind.cost.flow import Figures
+from tradewind.errors import InputError, unknown
+
+_ENDLESS = ("TIMESTAMP", "DOUBLE", "FLOAT", "STRUCT", "ARRAY", "STATE", "INTERVAL")
+"""Types whose values are taken to differ in every row."""
+_FEW = {"BOOLEAN": 2.0, "DATE": 2.0}
+"""Types with few values at a time."""
+
+
+class Assumptions:
+    """The figures that hold for one query, or for none in particular; it remembers which ones were missing."""
+
+    def __init__(self, declared: Declared, query: str | None = None, flush_seconds: float | None = None) -> None:
+        if query is not None and query not in declared.queries:
+            raise unknown("query", query, declared.queries)
+        if flush_seconds is not None and not 0 < flush_seconds < math.inf:
+            raise InputError(f"partials cannot be shipped every {flush_seconds:g} seconds.")
+        self.declared = declared
+        self._query = declared.queries[query] if query is not None else _any_query(declared)
+        self._flush = flush_seconds
+        self._warnings: dict[str, None] = {}
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was missing and what was assumed instead, once each."""
+        return list(self._warnings)
+
+    def warn(self, text: str) -> None:
+        """Remember that something was assumed."""
+        self._warnings.setdefault(text)
+
+    def origins(self, source: Source) -> dict[str, tuple[float, float | None]]:
+        """Rows per second, and bytes per row where they are declared, at each origin that a source reads."""
+        figures = self.declared.streams.get(source.stream, StreamFigures())
+        names = source.origins or tuple(figures.origins) or ("",)
+        found = {}
+        for name in dict.fromkeys(names):
+            at = f"stream {source.stream!r}" + (f" at {name!r}" if name else "")
+            origin = figures.origins.get(name)
+            rate = origin.rows_per_second if origin is not None else None
+            weight = origin.row_bytes if origin is not None else None
+            if rate is None:
+                self.warn(f"{at} has no rows_per_second: {ROWS_PER_SECOND:,.0f} rows/s are assumed.")
+            found[name] = (ROWS_PER_SECOND if rate is None else rate, weight)
+        return found
+
+    def predicted(self, stream: str, origin: str, weight: float) -> None:
+        """Remember that the weight of a stream's rows was predicted."""
+        at = f"stream {stream!r}" + (f" at {origin!r}" if origin else "")
+        self.warn(f"{at} has no row_bytes: {weight:,.1f} bytes a row are predicted from its columns.")
+
+    def values(self, column: Figures, type_: DataType) -> float:
+        """How many values a column has; infinitely many where each row has its own."""
+        if column.distinct is not None:
+            return column.distinct
+        if type_.name in _ENDLESS:
+            return math.inf
+        if type_.name in _FEW:
+            return _FEW[type_.name]
+        if column.pool:
+            stream, _, name = column.pool.partition(".")
+            self.warn(f"stream {stream!r} has no distinct count of {name!r}: {DISTINCT:,.0f} values are assumed.")
+        return DISTINCT
+
+    def flush_seconds(self, window: Window | None) -> float:
+        """The time between two batches of partials: as given, or as often as the wish asks, or once a window."""
+        if self._flush is not None:
+            return self._flush
+        size = length(window)
+        wish = self._query.fresh_seconds
+        if wish is None:
+            return size or FLUSH_SECONDS
+        return max(LEAST_FLUSH_SECONDS, min(wish / FLUSHES_PER_WISH, size or math.inf))
+
+    def selectivity(self, left: Iterable[str], right: Iterable[str]) -> float | None:
+        """The product of the declared selectivities between the streams of two sides; None where none is declared."""
+        pairs = {(min(a, b), max(a, b)) for a in left for b in right if a != b}
+        found = [self._query.selectivity[pair] for pair in sorted(pairs) if pair in self._query.selectivity]
+        return math.prod(found) if found else None
+
+
+def _any_query(declared: Declared) -> QueryFigures:
+    """What holds where no query is named: all selectivities, and no wish; of several for a pair, the first."""
+    found: dict[tuple[str, str], float] = {}
+    for query in declared.queries.values():
+        found = {**query.selectivity, **found}
+    return QueryFigures(None, found)
+
+
+def length(window: Window | None) -> float | None:
+    """The seconds that a window lasts, where it lasts a known time."""
+    match window:
+        case TimeWindow(size=size):
+            return size / MICROS
+        case SessionWindow(gap=gap):
+            return gap / MICROS
+        case CountedWindow(timeout=int() as timeout):
+            return timeout / MICROS
+    return None

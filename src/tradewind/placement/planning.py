@@ -1,0 +1,180 @@
+"""From a checked deployment to a plan of all its queries: the room's front door."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from tradewind.algebra.durations import format_duration
+from tradewind.algebra.graph import Graph
+from tradewind.algebra.operators.base import Operator, walk
+from tradewind.algebra.operators.core import Source
+from tradewind.cost.declared import declared_statistics
+from tradewind.cost.prices import Prices
+from tradewind.cost.statistics import Statistics
+from tradewind.errors import InputError
+from tradewind.frontends.deployment.deployment import Deployment, Query
+from tradewind.network.declared import declared
+from tradewind.network.network import Network
+from tradewind.placement.aggregation_trees import Cover, covers
+from tradewind.placement.choices import Content, Gathering
+from tradewind.placement.ground import Ground
+from tradewind.placement.many import Asked
+from tradewind.placement.plan import Goal
+from tradewind.placement.reading import Reader
+from tradewind.placement.residency import Residency
+from tradewind.placement.sharing import shared_partials
+from tradewind.rewrites.alternatives import alternatives
+from tradewind.rewrites.engine import Fired, rewrite
+from tradewind.rewrites.partials import Partials
+from tradewind.rewrites.rules import RULES
+from tradewind.rewrites.share_contained import share_contained
+from tradewind.rewrites.split_aggregate import split_aggregate
+
+USD_PER_GB = 0.01
+"""What a link costs that declares no price, in dollars for a gigabyte."""
+
+_MOST_ALTERNATIVES = 16
+"""So many other graphs of one query are weighed beside the rules' own."""
+
+RULES_FOR_PLANS = tuple(rule for rule in RULES if rule not in (split_aggregate, share_contained))
+"""Aggregates are put together, and parts are shared, where rates and sites say so."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """All that there is to plan: the network, what each query may choose from, and what had to be assumed."""
+
+    deployment: Deployment
+    ground: Ground
+    residency: Residency
+    asked: tuple[Asked, ...]
+    figures: Mapping[str, Statistics]
+    fired: Mapping[str, tuple[Fired, ...]]
+    warnings: tuple[str, ...]
+
+    @property
+    def network(self) -> Network:
+        """The declared network."""
+        return self.ground.network
+
+    @property
+    def contents(self) -> dict[str, Content]:
+        """All contents that some query may choose, by their keys."""
+        return {content.key: content for one in self.asked for content in one.choices.contents}
+
+
+def problem(
+    deployment: Deployment,
+    prices: Callable[[Network], Prices],
+    *,
+    share: bool = True,
+    residency: Residency | None = None,
+) -> Problem:
+    """Read all queries of a deployment; with `share`, partials that several of them could use are choices too.
+
+    Where rows may be is what the streams declare, unless `residency` says something else.
+    """
+    if not deployment.queries:
+        raise InputError("there is nothing to plan.", hint="declare a query under `queries:`.")
+    network = declared(deployment.sites, deployment.links, usd_per_gb_default=USD_PER_GB)
+    ground = Ground(network, prices(network))
+    wishes = {name: stream.leave_region for name, stream in deployment.streams.items()}
+    known = declared_statistics(deployment)
+    residency = Residency(network, wishes) if residency is None else residency
+    figures, graphs, fired = {}, {}, {}
+    for name, query in deployment.queries.items():
+        done = rewrite(Graph(((name, query.operator),)), RULES_FOR_PLANS)
+        figures[name] = Statistics(known, name)
+        graphs[name], fired[name] = done.graph, done.trace
+    reading = _Reading(deployment, ground, residency, figures, graphs)
+    asked = reading.all(share=share)
+    warnings = (*_unpriced(deployment), *dict.fromkeys(text for one in figures.values() for text in one.warnings))
+    return Problem(deployment, ground, residency, asked, figures, fired, warnings)
+
+
+def _unpriced(deployment: Deployment) -> Sequence[str]:
+    """Under another objective than dollars, what a link costs does not matter."""
+    if deployment.objective != "dollars":
+        return ()
+    without = [link for link in deployment.links if link.usd_per_gb is None]
+    shown = ", ".join(f"{a}-{b}" for a, b in (link.between for link in without[:3]))
+    more = f" and {len(without) - 3} more" if len(without) > 3 else ""
+    return [f"links without usd_per_gb ({shown}{more}): {USD_PER_GB} is assumed."] if without else ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Reading:
+    """The queries of a deployment on their way to choices."""
+
+    deployment: Deployment
+    ground: Ground
+    residency: Residency
+    figures: Mapping[str, Statistics]
+    graphs: Mapping[str, Graph]
+
+    def all(self, *, share: bool) -> tuple[Asked, ...]:
+        """Every query's choices; read twice where queries may share, as partials of all must be known first."""
+        met: dict[str, list[Partials]] = {}
+        asked = tuple(self._one(name, query, (), met) for name, query in self.deployment.queries.items())
+        if not share or len(asked) < 2:
+            return asked
+        finer = self._finer(met)
+        if not finer:
+            return asked
+        return tuple(self._one(name, query, finer, {}) for name, query in self.deployment.queries.items())
+
+    @property
+    def _freshest(self) -> str:
+        """The query whose answer is to be freshest."""
+        wishes = {name: query.fresh_within for name, query in self.deployment.queries.items()}
+        return min(wishes, key=lambda name: math.inf if (wish := wishes[name]) is None else wish)
+
+    def _finer(self, met: Mapping[str, Sequence[Partials]]) -> Sequence[Partials]:
+        """Partials that serve several queries, weighed at the pace of the one that is to be freshest."""
+        every = [one for some in met.values() for one in dict.fromkeys(some)]
+        equal = [one for one, count in Counter(every).items() if count > 1]
+        return [*dict.fromkeys([*equal, *shared_partials(every, self.figures[self._freshest])])]
+
+    def _one(self, name: str, query: Query, finer: Sequence[Partials], met: dict[str, list[Partials]]) -> Asked:
+        network = self.ground.network
+        sink = network.number(query.deliver.site)
+        gathering = Gathering()
+        reader = self._reader(gathering, name, sink)
+        reader.pins, reader.finer = query.pin, finer
+        reader.freshest = self._reader(gathering, self._freshest, sink)
+        number = reader.content(self.graphs[name][name])
+        for other in _others(name, self.graphs[name]):
+            reader.alternative(number, other)
+        met[name] = reader.aggregates
+        return Asked(Goal(name, gathering[number].key, sink), gathering.choices())
+
+    def _reader(self, gathering: Gathering, name: str, sink: int) -> Reader:
+        wish = self.deployment.queries[name].fresh_within
+        pace = "" if wish is None else format_duration(wish)
+        families = partial(self._families, sink=sink)
+        return Reader(gathering, self.ground.network, self.figures[name], self.residency, {}, pace, families)
+
+    def _families(self, parts: Partials, sink: int) -> Sequence[Cover]:
+        origins = [self._origin(part) for part in parts.parts]
+        if any(origin is None for origin in origins):
+            return ()
+        return covers(self.ground.routes(), [origin for origin in origins if origin is not None], sink)
+
+    def _origin(self, part: Operator) -> int | None:
+        sites = {origin for node in walk(part) if isinstance(node, Source) for origin in node.origins}
+        return self.ground.network.number(min(sites)) if sites else None
+
+
+def _others(name: str, graph: Graph) -> list[Operator]:
+    """Other graphs of a query that only rates can tell apart from its own: filters asked after a join."""
+    found = []
+    for other in alternatives(graph):
+        if other.name == "delay_filter_past_join":
+            found.append(other.graph[name])
+        if len(found) == _MOST_ALTERNATIVES:
+            break
+    return found

@@ -1,0 +1,104 @@
+"""Plans of random graphs on random networks, with made-up rates: so that every way to make something is chosen once."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+
+from tests.random_graphs import ORIGINS, random_graph
+from tradewind.algebra.graph import Graph
+from tradewind.algebra.operators.base import Operator
+from tradewind.cost.prices import Prices
+from tradewind.network.network import Network, Place, Wire, both_ways
+from tradewind.placement.choices import Gathering
+from tradewind.placement.ground import Ground
+from tradewind.placement.many import Asked
+from tradewind.placement.plan import Goal
+from tradewind.placement.planning import RULES_FOR_PLANS
+from tradewind.placement.reading import Reader
+from tradewind.placement.residency import Residency
+from tradewind.placement.sharing import shared_partials
+from tradewind.rewrites.alternatives import alternatives
+from tradewind.rewrites.engine import rewrite
+
+
+@dataclass(frozen=True)
+class MadeUp:
+    """A rate."""
+
+    rows_per_second: float
+    bytes_per_second: float
+
+
+@dataclass(frozen=True)
+class MadeUpFigures:
+    """Rates that only depend on the node and a seed."""
+
+    seed: int
+
+    def flow(self, node: Operator) -> MadeUp:
+        chance = random.Random(f"{self.seed} {node.fingerprint}")
+        rows = 10 ** chance.uniform(0, 4)
+        return MadeUp(rows, rows * chance.uniform(5, 200))
+
+    def cores(self, node: Operator) -> float:
+        return random.Random(f"{self.seed} cores {node.fingerprint}").uniform(0, 0.01)
+
+
+def random_network(chance: random.Random) -> Network:
+    """The three origins and one to three more sites, connected, with uneven prices."""
+    names = [*ORIGINS, *("dc1", "dc2", "hq")[: chance.randint(1, 3)]]
+    places = [Place(name, 4, chance.choice(("eu", "us")), chance.uniform(0, 1)) for name in names]
+    wires = [
+        Wire(names[number], names[chance.randrange(number)], 100, 10, chance.uniform(0.01, 1))
+        for number in range(1, len(names))
+    ]
+    for _ in range(2):
+        a, b = chance.sample(names, 2)
+        if not any({a, b} == {wire.start, wire.end} for wire in wires):
+            wires.append(Wire(a, b, 100, 10, chance.uniform(0.01, 1)))
+    return Network.of(places, both_ways(wires))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A graph to be planned, and what there is to choose from."""
+
+    graph: Graph
+    ground: Ground
+    asked: tuple[Asked, ...]
+
+
+def random_case(seed: int) -> Case | None:
+    """None where the graph drawn reads a stream that arises nowhere in particular."""
+    chance = random.Random(seed)
+    graph = random_graph(chance)
+    if any(not source.origins for source in graph.sources().values()):
+        return None
+    network = random_network(chance)
+    ground = Ground(network, Prices.of_dollars(network))
+    figures = MadeUpFigures(seed)
+    graphs = {name: rewrite(Graph(((name, node),)), RULES_FOR_PLANS).graph for name, node in graph.results}
+    sinks = {name: chance.randrange(len(network)) for name in graphs}
+    first = [_asked(name, one, ground, figures, sinks[name], ()) for name, one in graphs.items()]
+    finer = shared_partials([parts for _, some in first for parts in some], figures)
+    asked = [_asked(name, one, ground, figures, sinks[name], finer)[0] for name, one in graphs.items()]
+    return Case(graph, ground, tuple(asked))
+
+
+def _asked(name, graph, ground, figures, sink, finer):
+    gathering = Gathering()
+    residency = Residency(ground.network, {})
+    reader = Reader(gathering, ground.network, figures, residency, finer=finer)
+    reader.freshest = Reader(gathering, ground.network, figures, residency)
+    number = reader.content(graph[name])
+    for other in alternatives(graph):
+        if other.name == "delay_filter_past_join":
+            reader.alternative(number, other.graph[name])
+    return Asked(Goal(name, gathering[number].key, sink), gathering.choices()), reader.aggregates
+
+
+def contents(case: Case):
+    """All contents that the case's queries know."""
+    return [content for one in case.asked for content in one.choices.contents]
