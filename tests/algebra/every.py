@@ -4,7 +4,7 @@ from tradewind.algebra.aggregates import parse_aggregate, user_aggregate
 from tradewind.algebra.expressions.tree import Column
 from tradewind.algebra.expressions.typing import parse_expression
 from tradewind.algebra.graph import Graph
-from tradewind.algebra.operators.aggregation import Aggregate, Finish, Merge, Partial, detached
+from tradewind.algebra.operators.aggregation import Aggregate, Combine, Finish, Merge, Partial, detached
 from tradewind.algebra.operators.core import Band, ConnectionPoint, Filter, Join, Map, Source, Top, Union
 from tradewind.algebra.operators.derived import Distinct, Sample, Split, Superbox
 from tradewind.algebra.operators.ordered import Order, Resample, WaitFor, pair_schema
@@ -46,6 +46,8 @@ def every_kind() -> Graph:
     calls = functions(point, n="count(*)", s="sum(price)")
     partial = Partial(point, ("ticker",), calls, TimeWindow("ts", MINUTE, MINUTE))
     finished = Finish(Merge(partial, ("ticker", "window"), detached(calls)), detached(calls))
+    sums = detached(calls[1:])
+    combined = Combine(partial, (), sums, TimeWindow("ts", 3 * MINUTE, 2 * MINUTE, MINUTE))
     joined = Join(point, NEWS, "left", (("ticker", "topic"),), Band("ts", "at", -MINUTE, 5 * MINUTE))
     predicates = tuple(condition(text, TICKS.schema) for text in ("price > 1.5", "size = 3"))
     way, rest = Split(TICKS, predicates, 0), Split(TICKS, predicates, 2)
@@ -60,6 +62,7 @@ def every_kind() -> Graph:
     return Graph.of(
         top=top,
         finished=finished,
+        coarser=Finish(Merge(combined, ("window",), sums), sums),
         joined=joined,
         way=Union((way, rest)),
         waited=waited,

@@ -38,6 +38,7 @@ LABELS = {
     "connectionpoint": "connection point big ones, keeps 1 hour or 1000 rows",
     "top": "top 10 by n DESC, ticker per window, place in place",
     "partial": "partial aggregate by ticker per 1 minute of ts: n = count(*), s = sum(price)",
+    "combine": "combine per 3 minutes every 2 minutes of ts from 1 minute: s = sum",
     "merge": "merge by ticker, window: n = count(*), s = sum",
     "finish": "finish n = count(*), s = sum",
     "join": "left join on ticker = topic and -1 minute ≤ at - ts ≤ 5 minutes",

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import random
 from dataclasses import FrozenInstanceError
 
 import pytest
@@ -10,15 +11,16 @@ from tests.algebra.every import MINUTE, NEWS, SEEN, TICKS, condition, every_kind
 from tradewind.algebra.aggregates import parse_aggregate
 from tradewind.algebra.expressions.tree import Column
 from tradewind.algebra.graph import KINDS, Graph
-from tradewind.algebra.operators.aggregation import Aggregate, Finish, Merge, Partial, detached
+from tradewind.algebra.operators.aggregation import Aggregate, Combine, Finish, Merge, Partial, detached, windows_of
 from tradewind.algebra.operators.base import Operator, walk
 from tradewind.algebra.operators.core import Band, ConnectionPoint, Filter, Join, Map, Source, Top, Union
-from tradewind.algebra.operators.derived import Sample, Split
+from tradewind.algebra.operators.derived import Sample, Split, Superbox
 from tradewind.algebra.operators.ordered import Order, Resample, WaitFor, pair_schema
 from tradewind.algebra.operators.stored import Read, Update
 from tradewind.algebra.schema import Schema, parse_schema
-from tradewind.algebra.windows import CountedWindow, SessionWindow, TimeWindow, ValueWindow
+from tradewind.algebra.windows import CountedWindow, SessionWindow, TimeWindow, ValueWindow, tiles
 from tradewind.errors import ExpressionError, GraphError, InputError, UnknownNameError
+from tradewind.interpreter.windows import starts
 
 TIMELESS = Source("timeless", parse_schema("k INT, v DOUBLE, name STRING"))
 
@@ -145,8 +147,20 @@ def _both(left, right):
 
 
 RENAMED = Map(TICKS, tuple((f"{name}2", Column(name)) for name in TICKS.schema.names))
-CALLS = functions(TICKS, n="sum(price)")
+CALLS, CALLS2 = functions(TICKS, n="sum(price)"), functions(RENAMED, n="sum(price2)")
 PARTIAL = Partial(TICKS, ("ticker",), CALLS)
+MINUTES = Partial(TICKS, ("ticker",), CALLS, TimeWindow("ts", MINUTE, MINUTE))
+SLIDING = Partial(TICKS, ("ticker",), CALLS, TimeWindow("ts", 2 * MINUTE, MINUTE))
+STEPS = Partial(TICKS, (), CALLS, ValueWindow("size", 2, 2))
+MERGED = Merge(PARTIAL, ("ticker",), detached(CALLS))
+ENDS = Map(MINUTES, (("window", condition("named_struct('start', window.end)", MINUTES.schema)), ("n", Column("n"))))
+
+
+def combined(node, size, step=None, offset=0, *, keys=(), column="ts"):
+    window = size if not isinstance(size, int) else TimeWindow(column, size, step or size, offset)
+    return Combine(node, keys, detached(CALLS), window)
+
+
 READ = Read(TICKS, SEEN, "SELECT n FROM seen")
 
 
@@ -196,6 +210,24 @@ READ = Read(TICKS, SEEN, "SELECT n FROM seen")
         (lambda: aggregate(TIMELESS, None, (), "first(v)"), "aggregate", "needs event time"),
         (lambda: Aggregate(TICKS, (), ()), "aggregate", "keys or functions"),
         (lambda: Partial(TICKS, (), CALLS, SessionWindow("ts", 5)), "partial", "cannot be aggregated apart"),
+        (lambda: combined(MINUTES, 90_000_000), "combine", "not made of whole windows of 1 minute of ts"),
+        (lambda: combined(MINUTES, 2 * MINUTE, 90_000_000), "combine", "fit into size, step and offset"),
+        (lambda: combined(MINUTES, 2 * MINUTE, None, 1), "combine", "not made of whole windows"),
+        (lambda: combined(MINUTES, 2 * MINUTE, column="at"), "combine", "windows of 2 minutes of at are not made"),
+        (lambda: combined(SLIDING, 4 * MINUTE), "combine", "lie side by side"),
+        (lambda: combined(STEPS, MINUTE), "combine", "not made of whole windows of 2 of size"),
+        (lambda: combined(MINUTES, MINUTE, 2 * MINUTE), "combine", "would be lost"),
+        (lambda: combined(MINUTES, 0), "combine", "longer than nothing"),
+        (lambda: combined(MINUTES, SessionWindow("ts", 5)), "combine", "only in windows over time"),
+        (lambda: combined(MINUTES, 2 * MINUTE, keys=("window",)), "combine", "have a window already"),
+        (lambda: combined(PARTIAL, 2 * MINUTE), "combine", "the partials have no window"),
+        (lambda: combined(ENDS, 2 * MINUTE), "combine", "not known which windows"),
+        (lambda: Combine(PARTIAL, ("price",), detached(CALLS)), "combine", "unknown column 'price'"),
+        (lambda: Combine(PARTIAL, ("n",), ()), "combine", "cannot be grouped by"),
+        (lambda: Combine(PARTIAL, (), ()), "combine", "keys or functions"),
+        (lambda: Combine(PARTIAL, (), detached(functions(TICKS, n="avg(price)"))), "combine", "not a state of avg"),
+        (lambda: Combine(MERGED, (), detached(CALLS)), "combine", "before the merge"),
+        (lambda: Combine(Union((PARTIAL, MERGED)), (), detached(CALLS)), "combine", "taken back"),
         (lambda: Merge(TICKS, ("ticker",), (("price", CALLS[0][1]),)), "merge", "not a state of sum"),
         (lambda: Merge(PARTIAL, (), detached(CALLS)), "merge", "does not fit partials"),
         (lambda: Finish(TICKS, (("price", CALLS[0][1]),)), "finish", "not a state of sum"),
@@ -220,6 +252,63 @@ def test_wrong_graphs_cannot_be_built(build, where, says):
         build()
     assert says in str(caught.value)
     assert caught.value.where == where
+
+
+def test_a_combine_knows_when_its_windows_are_settled():
+    node = combined(MINUTES, 3 * MINUTE, 2 * MINUTE, keys=("ticker",))
+    assert node.schema.names == ("ticker", "window", "n")
+    assert node.schema.times == (("window", 0), ("window.end", -1), ("window.start", 3 * MINUTE - 1))
+    assert Combine(MINUTES, ("window",), ()).schema.times == MINUTES.schema.times
+    assert Combine(MINUTES, ("ticker",), detached(CALLS)).schema.times == ()
+    slow = Source("slow", Schema(MINUTES.schema.columns, (("window", 7), ("window.end", 6))))
+    assert combined(slow, 2 * MINUTE).schema.times == (
+        ("window", 7), ("window.end", 6), ("window.start", 2 * MINUTE + 6),
+    )  # fmt: skip
+
+
+def test_a_combine_finds_the_windows_that_its_partials_are_in():
+    other = Partial(RENAMED, ("ticker2",), CALLS2, TimeWindow("ts2", 2 * MINUTE, 2 * MINUTE))
+    some = Filter(ConnectionPoint(MINUTES, "here"), condition("ticker > 'a'", MINUTES.schema))
+    kept = Map(some, (("window", Column("window")), ("n", Column("n")), ("ticker", Column("ticker"))))
+    pairs = combined(kept, 2 * MINUTE)
+    assert windows_of(kept) == {MINUTES.window}
+    assert windows_of(Combine(pairs, ("window",), detached(CALLS))) == {pairs.window}
+    assert combined(Union((pairs, combined(MINUTES, 4 * MINUTE))), 8 * MINUTE)
+    with pytest.raises(GraphError, match="2 minutes of ts are not made of whole windows of 4 minutes of ts"):
+        combined(Union((pairs, combined(MINUTES, 4 * MINUTE))), 2 * MINUTE)
+    assert windows_of(other) == {other.window}
+    split = Split(MINUTES, (condition("ticker > 'a'", MINUTES.schema),), 0)
+    assert windows_of(Superbox(split, (MINUTES,), "box")) == {MINUTES.window}
+    assert windows_of(Source("elsewhere", MINUTES.schema)) == frozenset()
+
+
+def test_windows_tile_where_whole_ones_lie_side_by_side():
+    def window(size, step=None, offset=0, column="ts"):
+        return TimeWindow(column, size, step or size, offset)
+
+    assert tiles(window(1), window(1))
+    assert tiles(window(2), window(6, 4))
+    assert tiles(window(2, None, 1), window(6, 4, 3))
+    assert not tiles(window(2), window(6, 3))
+    assert not tiles(window(2), window(3))
+    assert not tiles(window(4), window(2))
+    assert not tiles(window(2), window(4, None, 1))
+    assert not tiles(window(2, 1), window(4))
+    assert not tiles(window(2), window(4, column="at"))
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_tiled_window_holds_a_fine_one_or_none_of_it(seed):
+    """As `tiles` says: by every moment of every fine window, and false only where some fine window is cut."""
+    chance = random.Random(seed)
+    fine = TimeWindow("ts", *[chance.randint(1, 4)] * 2, chance.randrange(4))
+    size = chance.randint(1, 12)
+    coarse = TimeWindow("ts", size, chance.randint(1, size), chance.randrange(12))
+    whole = all(
+        len({tuple(starts(coarse, start + moment)) for moment in range(fine.size)}) == 1
+        for start in range(fine.offset, fine.offset + 60, fine.size)
+    )
+    assert tiles(fine, coarse) == whole
 
 
 def test_an_unknown_column_lists_the_candidates():

@@ -10,6 +10,7 @@ from tests.random_graphs import random_graph
 from tests.shorthand import MINUTE, SECOND, grouped, mapped, session, stream, tumbling, tuples, where
 from tradewind.algebra.facts import disjoint
 from tradewind.algebra.graph import Graph
+from tradewind.algebra.operators.aggregation import Combine, Partial, detached
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Band, ConnectionPoint, Join, Source, Top, Union
 from tradewind.algebra.operators.ordered import Order, Resample
@@ -17,6 +18,7 @@ from tradewind.algebra.properties import (
     append_only,
     barrier,
     bounded_state,
+    groups_by,
     invertible,
     key_preserving,
     linear,
@@ -24,6 +26,7 @@ from tradewind.algebra.properties import (
     monotone,
     order_sensitive,
     row_local,
+    splittable,
 )
 from tradewind.interpreter.run import Run, Weighted, answer
 
@@ -139,6 +142,23 @@ def test_mergeable_and_invertible() -> None:
     assert not mergeable(where(A, "v > 1"))
     assert invertible(grouped(A, "k", n="count(*)", s="sum(v)"))
     assert not invertible(grouped(A, "k", n="count(*)", m="max(v)"))
+
+
+def test_a_combine_promises_what_its_groups_and_functions_do() -> None:
+    counted = grouped(A, "k", tumbling(MINUTE), n="count(*)", m="max(v)")
+    states = detached(counted.functions)
+    partial = Partial(A, ("k",), counted.functions, counted.window)
+    node = Combine(partial, ("k",), states, tumbling(2 * MINUTE))
+    assert groups_by(node) == ("k",)
+    assert key_preserving(node, ("k",))
+    assert not key_preserving(node, ("window",))
+    assert key_preserving(Combine(partial, ("window",), states), ("window",))
+    assert invertible(Combine(partial, (), states[:1]))
+    assert not invertible(node)
+    assert bounded_state(node)
+    assert bounded_state(Combine(partial, (), states))
+    assert append_only(node)
+    assert not any(holds(node) for holds in (linear, mergeable, splittable, barrier, order_sensitive))
 
 
 def test_monotone_columns_tell_their_direction() -> None:

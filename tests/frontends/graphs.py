@@ -9,7 +9,7 @@ from tradewind.algebra.aggregates import parse_aggregate, user_aggregate
 from tradewind.algebra.expressions.tree import Column
 from tradewind.algebra.expressions.typing import parse_condition, parse_expression
 from tradewind.algebra.graph import Graph
-from tradewind.algebra.operators.aggregation import Aggregate, Finish, Merge, Partial, detached
+from tradewind.algebra.operators.aggregation import Aggregate, Combine, Finish, Merge, Partial, detached
 from tradewind.algebra.operators.core import Band, ConnectionPoint, Filter, Join, Map, Source, Top, Union
 from tradewind.algebra.operators.derived import Distinct, Sample, Split, Superbox
 from tradewind.algebra.operators.ordered import Order, Resample, WaitFor, pair_schema
@@ -112,8 +112,22 @@ STEPS = (
 def _pieces(draw, node):
     calls = functions(draw, node)
     window = draw(st.sampled_from([w for w in WINDOWS if w is None or w.aligned]))
-    merged = Merge(Partial(node, ("k",), calls, window), ("k", "window") if window else ("k",), detached(calls))
-    return Finish(merged, detached(calls))
+    states, groups = Partial(node, ("k",), calls, window), ("k", "window") if window else ("k",)
+    if draw(st.booleans()):
+        states, groups, calls = _combined(draw, states)
+    return Finish(Merge(states, groups, detached(calls)), detached(calls))
+
+
+def _combined(draw, partial):
+    """Coarser partials, in windows as they are, in longer ones or in none; their groups, and the states they keep."""
+    fine, calls, keys = partial.window, draw(st.sampled_from((partial.functions, partial.functions[:1]))), ("k",)
+    longer = None
+    if isinstance(fine, TimeWindow) and fine.size == fine.step:
+        step = fine.size * draw(st.integers(1, 3))
+        longer = draw(st.sampled_from((None, TimeWindow("ts", 3 * fine.size, step, fine.offset + fine.size))))
+    kept = draw(st.sampled_from(((), keys))) if longer or fine is None else draw(st.sampled_from((keys, ("window",))))
+    groups = (*kept, "window") if longer else kept
+    return Combine(partial, kept, detached(calls), longer), groups, calls
 
 
 def _joined(draw, node):

@@ -107,6 +107,39 @@ def test_windows(text, window):
     assert node.window == window
 
 
+def test_combines_take_their_windows_over_the_time_of_the_partials():
+    nodes = built("""
+minutes: {box: partial, in: a, by: k, functions: {n: count(*), p: "approx_percentile(y, 0.9)"}, window: 1 minute}
+hours: {box: combine, in: minutes, by: K, functions: {p: approx_percentile(0.9)}, window: 1 hour}
+days: {box: combine, in: hours, window: {size: 2 days, step: 1 day, on: TS}, functions: {p: approx_percentile(0.9)}}
+keys: {box: combine, in: minutes, by: window, functions: {n: count}}
+""")
+    assert nodes["hours"].window == TimeWindow("ts", 3_600_000_000, 3_600_000_000)
+    assert nodes["days"].window == TimeWindow("ts", 172_800_000_000, 86_400_000_000)
+    assert nodes["hours"].schema.names == ("k", "window", "p")
+    assert nodes["keys"].schema.names == ("window", "n")
+    assert nodes["keys"].window is None
+
+
+def test_combines_that_do_not_fit():
+    minutes = "m: {box: partial, in: a, by: k, functions: {n: count(*)}, window: 1 minute}\n"
+    plain = "m: {box: partial, in: a, by: k, functions: {n: count(*)}}\n"
+    uneven = "windows of 90 seconds of ts are not made of whole windows of 1 minute of ts."
+    assert refused(minutes + "c: {box: combine, in: m, functions: {n: count}, window: 90s}") == [("flow.c", uneven)]
+    assert refused(minutes + "c: {box: combine, in: m, functions: {n: count}, window: {session: 90s}}") == [
+        ("flow.c", "partials cannot be combined in windows of sessions of ts with gaps up to 90 seconds.")
+    ]
+    assert refused(minutes + "c: {box: combine, in: m, functions: {n: count}, window: {size: 2 minutes, on: x}}") == [
+        ("flow.c.window.on", "unknown column 'x'.")
+    ]
+    assert refused(plain + "c: {box: combine, in: m, functions: {n: count}, window: 2 minutes}") == [
+        ("flow.c.window", "it is not known which windows the partials are in.")
+    ]
+    assert refused(minutes + "c: {box: combine, in: m, by: x, functions: {n: count}}") == [
+        ("flow.c.by", "unknown column 'x'.")
+    ]
+
+
 def test_maps_compute_keep_and_rename():
     nodes = built("""
 only: {box: map, in: b, columns: {twice: z * 2, at: at}}

@@ -3,6 +3,7 @@
 import math
 import random
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
@@ -11,12 +12,13 @@ from hypothesis import strategies as st
 from tests.shorthand import MINUTE, SECOND, grouped, rows_of, stream, tumbling
 from tradewind.algebra.aggregates import AGGREGATES, parse_aggregate, user_aggregate
 from tradewind.algebra.graph import Graph
-from tradewind.algebra.operators.aggregation import Aggregate, Finish, Merge, Partial, detached
+from tradewind.algebra.operators.aggregation import Aggregate, Combine, Finish, Merge, Partial, detached
 from tradewind.algebra.operators.base import Operator
-from tradewind.algebra.operators.core import Union
-from tradewind.errors import ExpressionError, GraphError, InputError
+from tradewind.algebra.operators.core import Source, Union
+from tradewind.algebra.windows import TimeWindow
+from tradewind.errors import DataError, ExpressionError, GraphError, InputError
 from tradewind.interpreter.pieces import answer_in_pieces
-from tradewind.interpreter.run import Weighted, answer
+from tradewind.interpreter.run import Run, Weighted, answer
 
 S = SECOND
 T = stream("t", "ts TIMESTAMP, k STRING, i INT, d DOUBLE, m DECIMAL(8,2), b BOOLEAN")
@@ -150,6 +152,80 @@ def test_partials_merge_to_the_whole_in_any_order_and_any_batches(name: str, win
     assert answer_in_pieces(parted, cuts, data, mix) == expected
 
 
+@st.composite
+def windows_st(draw) -> tuple[TimeWindow | None, TimeWindow | None]:
+    """A fine window, and a coarse one that it tiles; either may be none at all."""
+    size = draw(st.sampled_from((10, 20))) * S
+    fine = TimeWindow("ts", size, size, draw(st.sampled_from((0, 3, 10))) * S)
+    long = draw(st.integers(1, 6))
+    coarse = TimeWindow(
+        "ts", long * size, draw(st.integers(1, long)) * size, fine.offset + draw(st.integers(0, 5)) * size
+    )
+    return draw(st.sampled_from(((fine, coarse), (fine, coarse), (fine, fine), (fine, None), (None, None))))
+
+
+def rolled_up(node: Aggregate, fine: TimeWindow | None) -> Operator:
+    """The aggregate from finer partials of three inputs: two are combined as they are, then all to coarser groups."""
+    calls = detached(node.functions)
+    keys = ("b", "k", "window") if fine else ("b", "k")
+    one, two, three = (Partial(stream(f"t{i}", str(T.schema)), ("k", "b"), node.functions, fine) for i in range(3))
+    near = Combine(Union((one, two)), keys, calls)
+    far = Combine(three, keys, calls)
+    groups = (*node.keys, "window") if node.window else node.keys
+    longer = node.window if node.window != fine else None
+    assert isinstance(longer, TimeWindow | None)
+    coarse = Combine(Union((near, far)), node.keys if longer else groups, calls, longer)
+    return Finish(Merge(coarse, groups, calls), calls)
+
+
+@pytest.mark.parametrize("name", [*AGGREGATES, "spread"])
+@given(
+    st.lists(st.lists(row_st, max_size=6), min_size=3, max_size=3), st.sampled_from(((), ("k",), ("b", "k"))),
+    windows_st(), st.integers(0, 2**32),
+)  # fmt: skip
+@settings(max_examples=30)
+def test_partials_combine_to_those_of_coarser_groups(name: str, rows, keys, windows, seed: int) -> None:
+    text = "spread(d)" if name == "spread" else CALLS[name]
+    fine, coarse = windows
+    functions = tuple((n, parse_aggregate(call, T.schema, USERS)) for n, call in (("x", text), ("n", "count(*)")))
+    whole = Aggregate(T, keys, functions, coarse)
+    expected = answer(Graph.of(x=whole), {"t": {"here": [row for part in rows for row in part]}})
+    parted = Graph.of(x=rolled_up(whole, fine))
+    data = {f"t{i}": {"here": part} for i, part in enumerate(rows)}
+    mix = random.Random(seed)
+    cuts = [node for node in parted if isinstance(node, Partial | Combine | Merge | Union) and mix.random() < 0.5]
+    assert answer_in_pieces(parted, cuts, data, mix) == expected
+
+
+def test_a_combine_gives_one_partial_per_group_and_batch() -> None:
+    calls = (("n", parse_aggregate("count(*)", T.schema)), ("s", parse_aggregate("sum(i)", T.schema)))
+    partial = Partial(T, ("k", "b"), calls, TimeWindow("ts", S, S))
+    node = Combine(partial, ("k",), detached(calls[:1]), TimeWindow("ts", 4 * S, 2 * S))
+    run = Run(Graph.of(x=node), {"t": ["here"]})
+    news = run.feed({"t": {"here": [ROWS[0], *ROWS[0:2], ROWS[2]]}})["x"]
+    assert sorted((row.values, weight) for row, weight in news) == [
+        (("a", (-2 * S, 2 * S), 2), 1), (("a", (0, 4 * S), 3), 1), (("a", (2 * S, 6 * S), 1), 1),
+        (("b", (0, 4 * S), 1), 1), (("b", (2 * S, 6 * S), 1), 1),
+    ]  # fmt: skip
+    assert {row.due for row, _ in news} == {end * S - 1 for end in (2, 4, 6)}
+    assert [delta.row.values for delta in run.feed({"t": {"here": [ROWS[0]]}})["x"]] == [
+        ("a", (0, 4 * S), 1), ("a", (-2 * S, 2 * S), 1),
+    ]  # fmt: skip
+    assert run.feed({})["x"] == []
+
+
+def test_a_partial_counts_as_often_as_it_is_there_and_is_not_taken_back() -> None:
+    calls = (("s", parse_aggregate("sum(i)", T.schema)),)
+    source = Source("sent", Partial(T, ("k",), calls).schema, revisions=True)
+    state = (1, Fraction(5), Fraction(25), 0, 0, 0)
+    combined = Combine(source, (), detached(calls))
+    graph = Graph.of(x=Finish(combined, detached(calls)))
+    given_rows = [Weighted(("a", state), 3), Weighted(("b", state), 1), Weighted(("c", None), 1)]
+    assert answer(graph, {"sent": {"here": given_rows}})["x"] == {(20,): 1}
+    with pytest.raises(DataError, match="taken back"):
+        answer(graph, {"sent": {"here": [Weighted(("a", state), -1)]}})
+
+
 @pytest.mark.parametrize("name", [n for n, f in AGGREGATES.items() if f.invertible])
 @given(st.lists(row_st, min_size=1, max_size=6), st.lists(row_st, min_size=1, max_size=4), st.integers(0, 2**32))
 @settings(max_examples=25)
@@ -159,7 +235,9 @@ def test_partials_of_invertible_aggregates_take_rows_back(name: str, kept, taken
     call = parse_aggregate(CALLS[name], T.schema)
     functions = (("x", call), ("n", parse_aggregate("count(*)", T.schema)))
     calls = detached(functions)
-    parted = Graph.of(x=Finish(Merge(Partial(source, ("k",), functions), ("k",), calls), calls))
+    fine = Combine(Partial(source, ("k", "b"), functions), ("k",), calls)
+    partial = fine if seed % 2 else Partial(source, ("k",), functions)
+    parted = Graph.of(x=Finish(Merge(partial, ("k",), calls), calls))
     rows = [Weighted(row, 1) for row in [*kept, *taken]] + [Weighted(row, -1) for row in taken]
     mix = random.Random(seed)
     mix.shuffle(rows)

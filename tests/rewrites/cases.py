@@ -9,6 +9,7 @@ from tests.shorthand import MINUTE, SECOND, grouped, mapped, session, sliding, s
 from tradewind.algebra.expressions.tree import Column
 from tradewind.algebra.expressions.typing import parse_condition
 from tradewind.algebra.graph import Graph
+from tradewind.algebra.operators.aggregation import Combine, Finish, Merge, Partial, detached
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Band, ConnectionPoint, Join, Map, Source, Top, Union
 from tradewind.algebra.operators.derived import Distinct, Sample, Split, Superbox
@@ -50,6 +51,21 @@ def joined(left: Operator, right: Operator, how="inner", keys=(("k", "id"),), ba
 
 def best(node: Operator, k: int = 2, per: tuple[str, ...] = ("k",), rank: str | None = None) -> Top:
     return Top(node, k, (("a", True),), per, rank)
+
+
+def states(node: Operator) -> Partial:
+    calls = grouped(node, n="count(*)", most="max(a)").functions
+    return Partial(node, ("k", "s"), calls, tumbling(5 * SECOND))
+
+
+def combined(node: Operator) -> Combine:
+    """Partials of short windows in longer ones, by one key less."""
+    return Combine(node, ("k",), detached(states(HITS).functions), sliding(20 * SECOND, 10 * SECOND))
+
+
+def finished(node: Operator) -> Finish:
+    calls = detached(states(HITS).functions)
+    return Finish(Merge(node, ("k", "window"), calls), calls)
 
 
 def updated(node: Operator) -> Update:
@@ -241,11 +257,15 @@ def push_filter_through_groups() -> Case:
                 grouped(HITS, "k", tuples(2, 1, slack=1), n="sum(a)"), "k < 3"
             ),
             "a top's groups": where(best(HITS, rank="place"), "k = 1 AND a > 2"),
+            "what is combined by": finished(where(combined(states(HITS)), "k = 1")),
             "a resampling's keys": where(Resample(HITS, ("k",), ("a",), "previous", every=4 * SECOND), "k > 1"),
         },
         {
             "an answer": where(counted, "n > 2"),
             "a window": where(counted, "window.start > TIMESTAMP '2026-01-01'"),
+            "a window of other windows": finished(
+                where(combined(states(HITS)), "window.start > TIMESTAMP '2026-01-01'")
+            ),
             "what a top orders by": where(best(HITS), "a > 2"),
             "a group's zero has lost its sign": where(grouped(HITS, "x", n="count(*)"), "CAST(x AS STRING) = '0.0'"),
             "others read the groups": Graph.of(all=counted, some=where(counted, "k = 1")),
@@ -382,6 +402,7 @@ def push_groups_through_disjoint_union() -> Case:
             "by a bound": grouped(apart, "k", session(5 * SECOND), n="count(*)"),
             "a top's groups, places too": best(apart, rank="place"),
             "by a constant": grouped(tagged, "site", n="sum(a)"),
+            "partials that are combined": finished(combined(Union((states(LOW), states(HIGH))))),
             "by a hash, in clusters": grouped(hashed, "k", n="count(*)"),
         },
         {
@@ -450,6 +471,7 @@ def prune_columns() -> Case:
             "once for several readers": Graph.of(
                 one=grouped(HITS, "k", n="sum(a)"), two=grouped(HITS, "s", n="max(a)")
             ),
+            "states that nobody reads are not combined": kept(finished(combined(states(HITS))), "k", "n"),
             "places that nobody reads": kept(best(kept(HITS, "k", "a"), rank="place"), "k"),
             "the side that only signals": kept(WAITING, "ts", "a"),
         },

@@ -12,7 +12,7 @@ from tests.spark.running import SparkRun
 from tradewind.algebra.aggregates import AGGREGATES, AggregateCall
 from tradewind.algebra.drawing.text import draw_text
 from tradewind.algebra.graph import Graph
-from tradewind.algebra.operators.aggregation import Aggregate, Finish, Merge, Partial
+from tradewind.algebra.operators.aggregation import Aggregate, Combine, Finish, Merge, Partial
 from tradewind.algebra.operators.base import Operator
 from tradewind.interpreter.run import Run
 
@@ -47,7 +47,7 @@ def exactly(graph: Graph) -> Graph:
     done: dict[Operator, Operator] = {}
     for node in graph:
         twin = node.with_inputs(tuple(done[child] for child in node.inputs))
-        if isinstance(twin, Aggregate | Partial | Merge | Finish):
+        if isinstance(twin, Aggregate | Partial | Combine | Merge | Finish):
             twin = replace(twin, functions=tuple((name, _exact(call)) for name, call in twin.functions))
         done[node] = twin
     return Graph(tuple((name, done[node]) for name, node in graph.results))

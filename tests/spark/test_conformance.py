@@ -15,15 +15,17 @@ from tests.random_graphs import random_graph
 from tests.random_rows import rows
 from tests.spark.comparing import cut, exactly, same_on_spark
 from tradewind.algebra.aggregates import AGGREGATES, parse_aggregate
+from tradewind.algebra.expressions.typing import parse_condition
 from tradewind.algebra.graph import KINDS, Graph
-from tradewind.algebra.operators.aggregation import Aggregate, Finish, Merge, Partial, detached
-from tradewind.algebra.operators.core import Join, Source
+from tradewind.algebra.operators.aggregation import Aggregate, Combine, Finish, Merge, Partial, detached
+from tradewind.algebra.operators.core import Filter, Join, Source, Union
 from tradewind.algebra.schema import parse_schema
 from tradewind.algebra.windows import CountedWindow, SessionWindow, TimeWindow, ValueWindow
 from tradewind.interpreter.run import Weighted
 from tradewind.interpreter.values import fixed
 from tradewind.rewrites.engine import rewrite
 from tradewind.spark.buckets.summing import sums_of
+from tradewind.spark.weights import is_unit
 
 pytestmark = pytest.mark.spark
 
@@ -125,6 +127,52 @@ def test_every_aggregate_split_into_partial_merge_and_finish(spark, tmp_path, wi
     graph = Graph.of(answer=Finish(Merge(partial, keys, detached(functions)), detached(functions)))
     chance = random.Random(window)
     assert same_on_spark(spark, graph, cut(readings(ADDED, 2), chance, most=16), tmp_path, chance)
+
+
+FINE = TimeWindow("ts", 2 * SECOND, 2 * SECOND, SECOND)
+COARSER = {
+    "fewer keys": (None, ("k",), None),
+    "windows fall together": (FINE, (), None),
+    "windows stay": (WINDOWS["values"], ("window",), None),
+    "longer windows": (FINE, ("k",), TimeWindow("ts", 10 * SECOND, 4 * SECOND, 3 * SECOND)),
+}
+
+
+@pytest.mark.parametrize("source", [ADDED, REVISED], ids=["added", "revised"])
+@pytest.mark.parametrize("groups", COARSER, ids=lambda name: name.replace(" ", "-"))
+def test_every_aggregate_combined_into_coarser_groups(spark, tmp_path, source, groups) -> None:
+    fine, keys, coarse = COARSER[groups]
+    functions = calls(source, len(groups))
+    if source.revisions:
+        functions = tuple((name, call) for name, call in functions if call.definition.invertible)
+    low, high = (Filter(source, parse_condition(text, source.schema)) for text in ("b < 0", "b >= 0 OR b IS NULL"))
+    parts = Union((Partial(low, ("k", "f"), functions, fine), Partial(high, ("k", "f"), functions, fine)))
+    near = Combine(parts, ("f", "k", "window") if fine else ("f", "k"), detached(functions))
+    functions = functions[1:]
+    combined = Combine(near, keys, detached(functions), coarse)
+    whole = Merge(combined, (*keys, "window") if coarse else keys, detached(functions))
+    chance = random.Random(groups)
+    batches = cut(readings(source, 6), chance, most=16)
+    assert same_on_spark(spark, Graph.of(answer=Finish(whole, detached(functions))), batches, tmp_path, chance)
+
+
+@pytest.mark.parametrize("source", [ADDED, REVISED], ids=["added", "revised"])
+def test_a_batch_without_rows_gives_no_partial(spark, tmp_path, source) -> None:
+    functions = (("n", parse_aggregate("count(*)", source.schema)), ("s", parse_aggregate("sum(i)", source.schema)))
+    some = Filter(source, parse_condition("i > 5", source.schema))
+    partial = Partial(some, (), functions)
+    combined = Combine(Partial(some, ("k",), functions), (), detached(functions))
+    assert is_unit(partial)
+    assert is_unit(combined)
+    graph = Graph.of(
+        **{
+            name: Finish(Merge(node, (), detached(functions)), detached(functions))
+            for name, node in (("partial", partial), ("combined", combined))
+        }
+    )
+    rows = [(n * SECOND, "x", n, 0, 0.0, None, "", True) for n in (1, 6, 2, 7)]
+    chance = random.Random(0)
+    assert same_on_spark(spark, graph, [{source.stream: {"ams": [row]}} for row in rows], tmp_path, chance) == 2
 
 
 LONG = (

@@ -10,7 +10,7 @@ from typing import Any
 from tradewind.algebra.aggregates import AGGREGATES, AggregateCall, UserAggregate, user_aggregate
 from tradewind.algebra.expressions.printing import print_expression
 from tradewind.algebra.expressions.typing import parse_expression
-from tradewind.algebra.operators.aggregation import Aggregate, Finish, Merge, Partial
+from tradewind.algebra.operators.aggregation import Aggregate, Combine, Finish, Merge, Partial
 from tradewind.algebra.operators.base import Operator, walk
 from tradewind.algebra.operators.core import Band, ConnectionPoint, Filter, Join, Map, Source, Top, Union
 from tradewind.algebra.operators.derived import Distinct, Sample, Split, Superbox
@@ -24,8 +24,8 @@ from tradewind.errors import GraphError, InputError, unknown
 KINDS: dict[str, type[Operator]] = {
     class_.__name__.lower(): class_
     for class_ in (
-        Source, Filter, Map, Union, Join, Top, ConnectionPoint, Aggregate, Partial, Merge, Finish, Order, Resample,
-        WaitFor, Read, Update, Distinct, Sample, Split, Superbox,
+        Source, Filter, Map, Union, Join, Top, ConnectionPoint, Aggregate, Partial, Combine, Merge, Finish, Order,
+        Resample, WaitFor, Read, Update, Distinct, Sample, Split, Superbox,
     )
 }  # fmt: skip
 """Every kind of operator by name."""
@@ -196,7 +196,7 @@ def _decode_field(annotation: str, value: Any, schema: Schema) -> Any:
             return tuple((name, parse_expression(text, schema)) for name, text in value)
         case "Functions":
             return tuple((name, _decode_call(call, schema)) for name, call in value)
-        case "Window | None":
+        case "Window | None" | "TimeWindow | None":
             return window_from_json(value)
         case "Schema":
             return Schema(parse_schema(value["columns"]).columns, tuple(value.get("times", {}).items()))

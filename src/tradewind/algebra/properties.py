@@ -10,7 +10,7 @@ from functools import singledispatch
 
 from tradewind.algebra.expressions.monotone import direction
 from tradewind.algebra.expressions.tree import Column, Expression, columns_of
-from tradewind.algebra.operators.aggregation import Aggregate, Finish, Merge, Partial
+from tradewind.algebra.operators.aggregation import Aggregate, Combine, Finish, Merge, Partial
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Band, ConnectionPoint, Filter, Join, Map, Source, Top, Union
 from tradewind.algebra.operators.derived import Derived
@@ -82,7 +82,9 @@ def invertible(node: Operator) -> bool:
 
     Allows: partials of streams that are revised.
     """
-    return isinstance(node, Aggregate | Partial | Merge) and all(c.definition.invertible for _, c in node.functions)
+    if not isinstance(node, Aggregate | Partial | Combine | Merge):
+        return False
+    return all(call.definition.invertible for _, call in node.functions)
 
 
 def splittable(node: Operator) -> bool:
@@ -100,7 +102,7 @@ def groups_by(node: Operator) -> tuple[str, ...] | None:
 
     Allows: asking a filter on these columns below, and running it on each of several inputs that are disjoint on them.
     """
-    if isinstance(node, Aggregate | Partial | Merge):
+    if isinstance(node, Aggregate | Partial | Combine | Merge):
         return node.keys
     if isinstance(node, Top):
         return node.per
@@ -141,7 +143,7 @@ def bounded_state(node: Operator) -> bool:
 
     Allows: running it for ever without a horizon.
     """
-    if row_local(node) or isinstance(node, Union | Source | Partial | ConnectionPoint | Order | WaitFor):
+    if row_local(node) or isinstance(node, Union | Source | Partial | Combine | ConnectionPoint | Order | WaitFor):
         return True
     if isinstance(node, Aggregate | Merge | Top):
         return bool(node.schema.times)
@@ -185,6 +187,7 @@ def _(node: Map) -> dict[str, Expression]:
 
 @passes.register(Aggregate)
 @passes.register(Partial)
+@passes.register(Combine)
 @passes.register(Merge)
 @passes.register(Top)
 def _(node: Operator) -> dict[str, Expression]:

@@ -37,6 +37,11 @@ class TimeWindow:
 
     def check(self, schema: Schema) -> None:
         """Refuse lengths that make no sense and columns that are not event time."""
+        self.check_lengths()
+        require_time(schema, self.column)
+
+    def check_lengths(self) -> None:
+        """Refuse lengths that make no sense."""
         if self.size <= 0 or self.step <= 0:
             raise GraphError("a window's size and step must be longer than nothing.")
         if self.step > self.size:
@@ -44,7 +49,6 @@ class TimeWindow:
                 f"a window's step, {format_duration(self.step)}, is longer than its size, {format_duration(self.size)}",
                 hint="rows between the windows would be lost; filter them out first if that is meant.",
             )
-        require_time(schema, self.column)
 
     def type(self, _: Schema) -> DataType:
         """Start (included) and end (excluded)."""
@@ -58,6 +62,22 @@ class TimeWindow:
         step = "" if self.step == self.size else f" every {format_duration(self.step)}"
         offset = f" from {format_duration(self.offset)}" if self.offset else ""
         return f"{format_duration(self.size)}{step} of {self.column}{offset}"
+
+
+def tiles(fine: TimeWindow, coarse: TimeWindow) -> bool:
+    """Whether every window of `coarse` is made of whole windows of `fine`, which lie side by side.
+
+    Then what is known of the fine windows is enough for the coarse ones, and a fine window lies in exactly those
+    coarse ones that its start lies in.
+
+    >>> minutes, sliding = TimeWindow("ts", 60, 60), TimeWindow("ts", 300, 120)
+    >>> tiles(minutes, sliding), tiles(sliding, minutes)
+    (True, False)
+    """
+    side_by_side = fine.column == coarse.column and fine.size == fine.step
+    return side_by_side and all(
+        length % fine.size == 0 for length in (coarse.size, coarse.step, coarse.offset - fine.offset)
+    )
 
 
 @dataclass(frozen=True, slots=True)

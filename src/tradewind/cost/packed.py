@@ -9,7 +9,6 @@ measures; docs/statistics.md says how well they fit.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tradewind.algebra.types import BOOLEAN, DOUBLE, FLOAT, TIMESTAMP, DataType
@@ -108,7 +107,7 @@ def column_bytes(type_: DataType, values: Values = UNKNOWN) -> float:
 def _value_bytes(type_: DataType, values: Values) -> float:
     if type_ == BOOLEAN:
         return BOOLEAN_BYTES if values.distinct is None or values.distinct > 1 else CONSTANT
-    fresh, bits = _fresh(type_, values), values.bits
+    fresh, bits = fresh_bytes(type_, values), values.bits
     if bits is None:
         return fresh
     if values.ordered and bits > 0 and _WIDTHS.get(type_.name, 0.0) >= 8:
@@ -126,8 +125,8 @@ def _lost(values: Values) -> float:
     return many / (many + _FORGOTTEN**2)
 
 
-def _fresh(type_: DataType, values: Values) -> float:
-    """Bytes of a value that is new in its batch."""
+def fresh_bytes(type_: DataType, values: Values = UNKNOWN) -> float:
+    """Bytes of a value that is new in its batch, without those that say where it begins."""
     if type_ in FRESH_FRACTION:
         return FRESH_FRACTION[type_]
     if type_ == TIMESTAMP:
@@ -150,8 +149,3 @@ def window_bytes(type_: DataType, windows: float) -> float:
 def batch_bytes(columns: int) -> float:
     """What a batch with so many columns, those inside of others counted too, weighs beside its rows."""
     return BATCH_BYTES + BATCH_COLUMN_BYTES * columns
-
-
-def row_bytes(columns: Iterable[tuple[DataType, Values]]) -> float:
-    """Bytes per row of plain columns together."""
-    return sum(column_bytes(type_, values) for type_, values in columns)

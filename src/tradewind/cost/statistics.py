@@ -60,22 +60,17 @@ class Statistics:
         """What was missing for the answers that were given so far, and what was assumed instead."""
         return self._assumed.warnings
 
-    def of_query(self, query: str, flush_seconds: float | None = None) -> Statistics:
-        """The same declared figures under the wishes of a query."""
-        return Statistics(self.declared, query, flush_seconds)
-
     def flow(self, node: Operator) -> Flow:
         """What flows out of an operator."""
         known = self._flows
         stack = [node]
         while stack:  # not by recursion: graphs may be deeper than Python's stack
-            one = stack[-1]
+            one = stack.pop()
             missing = [child for child in one.inputs if child.fingerprint not in known]
-            if one.fingerprint in known or missing:
-                stack.pop() if one.fingerprint in known else stack.extend(missing)
-                continue
-            known[one.fingerprint] = self._work_out(one)
-            stack.pop()
+            if missing:
+                stack.extend((one, *missing))
+            elif one.fingerprint not in known:
+                known[one.fingerprint] = self._work_out(one)
         return known[node.fingerprint]
 
     def _work_out(self, node: Operator) -> Flow:

@@ -1,4 +1,4 @@
-"""The meaning of aggregate, partial, merge and finish."""
+"""The meaning of aggregate, partial, combine, merge and finish."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from tradewind.algebra.aggregates import AggregateCall
-from tradewind.algebra.operators.aggregation import Aggregate, Finish, Functions, Merge, Partial
+from tradewind.algebra.operators.aggregation import WINDOW, Aggregate, Combine, Finish, Functions, Merge, Partial
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import BOOLEAN, DataType
+from tradewind.algebra.windows import TimeWindow
+from tradewind.errors import DataError
 from tradewind.interpreter.aggregates import Meaning, State, meaning
 from tradewind.interpreter.comparison import group_key
 from tradewind.interpreter.evaluate import Evaluator, evaluator
 from tradewind.interpreter.ordering import within_slack
-from tradewind.interpreter.rows import FOREVER, Bag, Delta, Row, Time, Values, bag, clock
+from tradewind.interpreter.rows import FOREVER, Bag, Delta, Row, Time, Values, bag, clock, copies
 from tradewind.interpreter.values import Value
-from tradewind.interpreter.windows import panes
+from tradewind.interpreter.windows import panes, starts
 
 
 class _Prepared(NamedTuple):
@@ -115,21 +117,53 @@ def partial(node: Partial, news: list[Delta]) -> list[Delta]:
     return found
 
 
+def combine(node: Combine, news: list[Delta]) -> list[Delta]:
+    """The states of the new partials of each coarser group, merged: nothing is remembered."""
+    if any(weight < 0 for _, weight in news):
+        raise DataError("a partial is taken back.", hint="what is taken back comes as a partial of its own.")
+    schema = node.input.schema
+    due_of = clock(node.schema)
+    found = []
+    for key, group in groups(news, node.keys, schema).items():
+        parts: list[tuple[Values, Bag]] = [((), group)]
+        if node.window is not None:
+            parts = [((window,), rows) for window, rows in _coarser(node.window, group, schema.index(WINDOW)).items()]
+        for window, members in parts:
+            values = (*key, *window, *_merged_states(node.functions, schema, members))
+            found.append(Delta(Row(values, due_of(values)), 1))
+    return found
+
+
+def _coarser(window: TimeWindow, group: Bag, place: int) -> dict[tuple[int, int], Bag]:
+    """The partials by the longer windows that theirs lie in."""
+    found: dict[tuple[int, int], Bag] = {}
+    for row, weight in group.items():
+        for start in starts(window, row.values[place][0]):
+            found.setdefault((start, start + window.size), Bag())[row] += weight
+    return found
+
+
 def merge(node: Merge, rows: Bag) -> Bag:
     """One state for each group: all its partials', in whatever order they came."""
     schema = node.schema
-    functions = [meaning(call, _state_of(schema, name)) for name, call in node.functions]
     due_of = clock(schema)
     answer: Bag = Bag()
     for key, group in groups(rows.items(), node.keys, schema).items():
-        states: list[State | None] = [None] * len(functions)
-        for row, weight in group.items():
-            for _ in range(weight):
-                new = row.values[len(key) :]
-                states = [_merged(f, a, b) for f, a, b in zip(functions, states, new, strict=True)]
-        values = (*key, *states)
+        values = (*key, *_merged_states(node.functions, schema, group))
         answer[Row(values, due_of(values))] += 1
     return answer
+
+
+def _merged_states(functions: Functions, schema: Schema, partials: Bag) -> list[State | None]:
+    """One state for each function, out of those of all the partials."""
+    found: list[State | None] = []
+    for name, call in functions:
+        place, means = schema.index(name), meaning(call, _state_of(schema, name))
+        state = None
+        for row in copies(partials):
+            state = _merged(means, state, row.values[place])
+        found.append(state)
+    return found
 
 
 def _merged(function: Meaning, a: State | None, b: State | None) -> State | None:

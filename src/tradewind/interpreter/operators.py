@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import singledispatch
 from typing import NamedTuple
 
-from tradewind.algebra.operators.aggregation import Aggregate, Finish, Merge, Partial
+from tradewind.algebra.operators.aggregation import Aggregate, Combine, Finish, Merge, Partial
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import ConnectionPoint, Filter, Join, Map, Top, Union
 from tradewind.algebra.operators.derived import Derived
@@ -88,6 +88,11 @@ def _(node: ConnectionPoint, inputs: list[Known]) -> list[Delta]:
 @new_rows.register
 def _(node: Partial, inputs: list[Known]) -> list[Delta]:
     return grouping.partial(node, inputs[0].news)
+
+
+@new_rows.register
+def _(node: Combine, inputs: list[Known]) -> list[Delta]:
+    return grouping.combine(node, inputs[0].news)
 
 
 @new_rows.register

@@ -1,16 +1,16 @@
 """Sites in clusters, clusters in larger clusters: who decides about which part of a network.
 
 At the lowest level the members of a cluster are sites; one of them, the medoid, is its coordinator. The coordinators
-are clustered in turn, level by level, until one cluster is left. A cluster has at most `max_size` members and knows what
-a way between any two of them costs, and nothing about other clusters.
+are clustered in turn, level by level, until one cluster is left. A cluster has at most `max_size` members and knows
+what a way between any two of them costs, and nothing about other clusters.
 
 Clusters are pieces of a minimum spanning tree, so what near links hold together stays together. From the leaves of the
-tree to its root, each node collects the pieces that hang on it, the nearest first, as long as they fit; of those that do
-not fit, clusters are made at once. One level up, the distance between two neighbouring clusters is that of their
+tree to its root, each node collects the pieces that hang on it, the nearest first, as long as they fit; of those that
+do not fit, clusters are made at once. One level up, the distance between two neighbouring clusters is that of their
 coordinators over the best link between the clusters. Equal distances go by number, so the same network always gives the
 same clusters.
 
-Complexity: a spanning tree for each level, and for each site a shortest-path search that ends at the size of its cluster.
+Complexity: a spanning tree for each level, and for each site a shortest-path search no wider than its cluster.
 
 Reference: Seshadri, Kumar, Cooper: Multi-query optimization in distributed stream systems, section 4.1.
 """
@@ -69,10 +69,8 @@ def clusters(routes: Routes, max_size: int) -> Cluster:
     if max_size < 2:
         raise InputError(f"clusters of {max_size} are not possible.", hint="at least 2 members in a cluster.")
     size = len(routes.network)
-    belongs = np.arange(size)
-    """Of each site, the number of the node that it belongs to at the level that is being clustered."""
-    to_node = np.zeros(size)
-    """What a way from each site to the coordinator that stands for it costs at most."""
+    # Of each site, the node that stands for it at the level being clustered, and what a way there costs at most.
+    belongs, to_node = np.arange(size), np.zeros(size)
     nodes, level = list(range(size)), list[Cluster]()
     while len(level) != 1:
         pieces = _pieces(_linked(routes, belongs, to_node, len(nodes)), max_size)

@@ -39,7 +39,7 @@ from tradewind.placement.choices import Choices
 from tradewind.placement.ground import Ground
 from tradewind.placement.plan import Goal, Plan
 from tradewind.placement.running import Running
-from tradewind.placement.tables import Reach, Shares, collect, tabulate
+from tradewind.placement.tables import Reach, Shares, Table, collect, tabulate
 
 
 def exact(
@@ -54,6 +54,17 @@ def exact(
     The plan holds all that the answer rests on, also what it re-uses. A content in `shares` is taken to cost only that
     share, because others are expected to pay the rest.
     """
+    return collect(ground, choices, goal, tables_for(ground, choices, goal, running, shares), running)
+
+
+def tables_for(
+    ground: Ground,
+    choices: Choices,
+    goal: Goal,
+    running: Running | None = None,
+    shares: Shares | None = None,
+) -> dict[int, Table]:
+    """The tables behind the cheapest plan for one goal, which has a finite cost at the goal's site."""
     number = choices.numbers[goal.content]
     wanted = choices.needed(number)
     reach = None if shares else _reach(ground, choices, goal, wanted, running)
@@ -64,7 +75,7 @@ def exact(
             where=f"query {goal.query}",
             hint="a stream has no way there, or may not leave its region.",
         )
-    return collect(ground, choices, goal, tables, running)
+    return tables
 
 
 def _reach(

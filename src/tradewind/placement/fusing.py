@@ -65,8 +65,13 @@ def _pair(plan: Plan, network: Network) -> tuple[Step, Step] | None:
 
 
 def _only_unites(step: Step) -> bool:
-    """Whether a combine keeps the groups as they are: its keys, windows and functions are those of its inputs."""
-    return step.operator is None or all(one.schema.columns == step.operator.schema.columns for one in step.over)
+    """Whether a combine reads its inputs as they are, and keeps their keys, windows and functions."""
+    node = step.operator
+    if node is None:
+        return True
+    below = node.inputs[0]
+    as_they_are = below in step.over or (isinstance(below, Union) and below.members == step.over)
+    return as_they_are and all(one.schema.columns == node.schema.columns for one in step.over)
 
 
 def _joined(inner: Step, outer: Step, contents: Mapping[str, Content]) -> Step:

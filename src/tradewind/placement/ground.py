@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -30,6 +31,10 @@ class Ground:
     def routes_of(self, content: Content) -> Routes:
         """The cheapest routes of one content."""
         return self.routes(content.within)
+
+    def again(self, content: Content, sites: Sequence[int]) -> Numbers:
+        """What using a content costs at sites where it runs already: nothing."""
+        return np.zeros(len(sites))
 
     def work(self, recipe: Recipe) -> Numbers:
         """What an operator costs at each site: infinite where it may not run."""

@@ -16,7 +16,8 @@ goals in turn. The same seed gives the same plan.
 Complexity
 ----------
 A round tries about k·(2n + r) + k²/2 changes, for k operators in all trees, n sites (of networks above 24 sites only
-some) and r recipes a content; each works out one plan and its score, in time that grows with the plan.
+some) and r recipes a content; each works out one plan and its score, in time that grows with the plan. There are at most
+17 climbs (18 with a start of one's own), and each weighs a bounded number of plans.
 
 References
 ----------
@@ -43,6 +44,8 @@ from tradewind.placement.scores import Score, better
 from tradewind.placement.tables import Table, tabulate
 
 ROUNDS = 30
+MOST = 2_000
+"""So many plans are weighed in one climb at most."""
 DRAWN_STARTS = 2
 KICKS, CHANGES_A_KICK = 8, 3
 """How often the best solution is thrown off, and by how many changes at once."""
@@ -57,13 +60,15 @@ def local_search(
     start: Plan | None = None,
     seed: int = 0,
     rounds: int = ROUNDS,
+    most: int = MOST,
 ) -> Plan:
-    """A plan for all goals with a small score, `rounds` being how often the changes of a solution are gone through.
+    """A plan for all goals with a small score.
 
+    A climb goes through the changes of its solution at most `rounds` times, and weighs at most `most` plans.
     `score` gives tuples of one length, the less the better; what must not be comes first.
     """
     in_turn = _in_turn(ground, choices, goals)
-    search = _Search.of(Deriver(ground, choices, goals), score, Random(seed), rounds)
+    search = _Search.of(Deriver(ground, choices, goals), score, Random(seed), (rounds, most))
     plans = [in_turn] if start is None else [replace(start, goals=tuple(goals)), in_turn]
     best, least = plans[0], score(plans[0])
     for plan in plans[1:]:
@@ -97,16 +102,17 @@ class _Search:
     score: Score
     random: Random
     rounds: int
+    most: int
 
     @staticmethod
-    def of(deriver: Deriver, score: Score, random: Random, rounds: int) -> _Search:
+    def of(deriver: Deriver, score: Score, random: Random, limits: tuple[int, int]) -> _Search:
         choices = deriver.choices
         wanted = tuple(sorted({n for goal in deriver.goals for n in choices.needed(choices.numbers[goal.content])}))
         tables = {
             CHEAPEST: tabulate(deriver.ground, choices, wanted),
             QUICKEST: earliest(quick_ground(deriver.ground), choices, wanted),
         }
-        return _Search(deriver, tables, Neighbourhood.of(deriver, tables), score, random, rounds)
+        return _Search(deriver, tables, Neighbourhood.of(deriver, tables), score, random, *limits)
 
     def best(self, plans: Sequence[Plan]) -> _Found | None:
         """The best that climbing leads to, from every start and then from near the best."""
@@ -156,6 +162,8 @@ class _Search:
                 changed = change(best.trees)
                 if changed in tried:
                     continue
+                if len(tried) > self.most:
+                    return best
                 tried.add(changed)
                 plan = self.deriver.plan(changed)
                 if plan is not None and better(score := self.score(plan), best.score):

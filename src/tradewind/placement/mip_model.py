@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Literal
 
 import numpy as np
@@ -20,6 +20,8 @@ from tradewind.placement.running import Running, added
 
 Objective = Literal["cost", "load", "excess"]
 Columns = Mapping[tuple[int, int], int]
+Waits = Mapping[int, tuple[tuple[int, int], float]]
+"""Columns that say that a content is re-used which takes its time: the content and the site, and the milliseconds."""
 
 
 class Model:
@@ -91,8 +93,8 @@ class Model:
                 if end not in content.origins and (content.within is None or content.within.issuperset((start, end))):
                     yield number, link
 
-    def _goal(self, goal: Goal, number: int) -> tuple[Columns, Columns]:
-        """The rows of one goal; returns the columns that say which steps and hops it uses."""
+    def _goal(self, goal: Goal, number: int) -> tuple[Columns, Columns, Columns]:
+        """The rows of one goal; returns the columns of the steps, the hops and the slow running contents it uses."""
         times = self._times(number)
         steps = {key: col for key, col in self.steps.items() if self.choices.recipes[key[0]].output in times}
         hops = {key: col for key, col in self.hops.items() if key[0] in times}
@@ -107,25 +109,24 @@ class Model:
             made = {key: self._below(col, times[recipes[key[0]].output]) for key, col in steps.items()}
             moved = {key: self._below(col, times[key[0]]) for key, col in hops.items()}
         sources = self._sources(goal, times)
-        waits = {place: self.programme.column(highest=times[place[0]]) for place, ms in sources.items() if ms > 0}
-        self._conserve((number, goal.site), sources, waits=waits, steps=made, hops=moved)
+        waits = {place: self.programme.column(highest=1.0, whole=True) for place, ms in sources.items() if ms > 0}
+        taken = {place: self._below(column, times[place[0]]) for place, column in waits.items()}
+        self._conserve((number, goal.site), sources, taken=taken, steps=made, hops=moved)
         if goal.query in self.limits.deadline_ms:
             paths = chains(self.choices, number)
             if paths is None:
-                self._arrive(goal, number, sources, steps, hops)
+                self._arrive(goal, {column: (place, sources[place]) for place, column in waits.items()}, steps, hops)
             else:
-                self._add_up(goal, paths, {waits[place]: (place[0], sources[place]) for place in waits}, hops)
-        return steps, hops
+                self._add_up(goal, paths, {column: (place, sources[place]) for place, column in waits.items()}, hops)
+        return steps, hops, waits
 
-    def _add_up(
-        self, goal: Goal, paths: Sequence[frozenset[int]], waits: Mapping[int, tuple[int, float]], hops: Columns
-    ) -> None:
+    def _add_up(self, goal: Goal, paths: Sequence[frozenset[int]], waits: Waits, hops: Columns) -> None:
         """Along the one path of each base stream, hops and what re-used contents have taken are within the deadline."""
         deadline, ms = self.limits.deadline_ms[goal.query], self.ground.network.ms.tolist()
         slack = self._slack(deadline)
         for path in paths:
             moved = [(column, ms[link]) for (content, link), column in hops.items() if content in path]
-            taken = [(column, since) for column, (content, since) in waits.items() if content in path]
+            taken = [(column, since) for column, ((content, _), since) in waits.items() if content in path]
             self.programme.row([*moved, *taken, *slack], high=deadline)
 
     def _times(self, goal: int) -> dict[int, int]:
@@ -164,7 +165,7 @@ class Model:
         goal: tuple[int, int],
         sources: Mapping[tuple[int, int], float],
         *,
-        waits: Columns,
+        taken: Columns,
         steps: Columns,
         hops: Columns,
     ) -> None:
@@ -179,9 +180,9 @@ class Model:
             terms[number, int(self.ground.network.end[link])][column] += 1.0
             terms[number, int(self.ground.network.start[link])][column] -= 1.0
         for place in terms.keys() | {goal}:
-            if place in waits:
-                terms[place][waits[place]] += 1.0
-            if place in waits or place not in sources:
+            if place in taken:
+                terms[place][taken[place]] += 1.0
+            if place in taken or place not in sources:
                 self.programme.row(terms[place].items(), low=1.0 if place == goal else 0.0)
 
     def _horizon(self, goal: Goal) -> float:
@@ -192,9 +193,7 @@ class Model:
         plan = self.alone[goal]
         return max(deadline, latency(plan, self.ground.network, goal, arising(plan, self.ground.network)))
 
-    def _arrive(
-        self, goal: Goal, number: int, sources: Mapping[tuple[int, int], float], steps: Columns, hops: Columns
-    ) -> None:
+    def _arrive(self, goal: Goal, waits: Waits, steps: Columns, hops: Columns) -> None:
         """Nothing is somewhere before it has come there, and the answer is there at the deadline."""
         horizon, deadline = self._horizon(goal), self.limits.deadline_ms[goal.query]
         network, row = self.ground.network, self.programme.row
@@ -202,8 +201,11 @@ class Model:
 
         def time(place: tuple[int, int]) -> int:
             if place not in times:
-                times[place] = self.programme.column(highest=horizon, lowest=sources.get(place, 0.0))
+                times[place] = self.programme.column(highest=horizon)
             return times[place]
+
+        for column, (place, since) in waits.items():
+            row([(time(place), 1.0), (column, -since)], low=0.0)
 
         for (way, site), column in steps.items():
             recipe = self.choices.recipes[way]
@@ -215,7 +217,7 @@ class Model:
             ms = float(network.ms[link])
             before, after = (time((content, end)) for end in ends)
             row([(after, 1.0), (before, -1.0), (column, -(horizon + ms))], low=-horizon)
-        row([(time((number, goal.site)), 1.0), *self._slack(deadline)], high=deadline)
+        row([(time((self.choices.numbers[goal.content], goal.site)), 1.0), *self._slack(deadline)], high=deadline)
 
     def _slack(self, allowed: float) -> list[tuple[int, float]]:
         """By which share a limit may be passed, where that is what is minimised."""
@@ -266,19 +268,20 @@ class Model:
     def plan(self, values: Numbers) -> Plan:
         """The plan that the values stand for, without what nobody uses."""
         found = Plan()
-        for goal, (steps, hops) in zip(self.goals, self.used, strict=True):
+        for goal, (steps, hops, waits) in zip(self.goals, self.used, strict=True):
             chosen = Plan(
                 frozenset(self._step(*key) for key, column in steps.items() if values[column] > 0.5),
                 frozenset(self._hop(*key) for key, column in hops.items() if values[column] > 0.5),
             )
-            found |= self._supported(goal, chosen)
+            unused = {place for place, column in waits.items() if values[column] <= 0.5}
+            found |= self._supported(goal, chosen, unused)
         return found
 
-    def _supported(self, goal: Goal, chosen: Plan) -> Plan:
+    def _supported(self, goal: Goal, chosen: Plan, unused: Set[tuple[int, int]]) -> Plan:
         network = self.ground.network
         places = self._sources(goal, dict.fromkeys(self.needed, 1))
         free: dict[str, set[int]] = defaultdict(set)
-        for number, site in places:
+        for number, site in places.keys() - unused:
             free[self.choices.contents[number].key].add(site)
         found = providers(chosen, network, free)
         steps, hops = support(goal.content, goal.site, found, network)

@@ -38,15 +38,12 @@ class Programme:
         self._low: list[float] = []
         self._high: list[float] = []
 
-    def column(self, cost: float = 0.0, highest: float = np.inf, lowest: float = 0.0, whole: bool = False) -> int:
+    def column(self, cost: float = 0.0, highest: float = np.inf, whole: bool = False) -> int:
         """A new variable, of whole numbers if so said; returns its number."""
         self.costs.append(cost)
         self._highest.append(highest)
         self._whole.append(whole)
-        number = len(self.costs) - 1
-        if lowest > 0:
-            self.row([(number, 1.0)], low=lowest)
-        return number
+        return len(self.costs) - 1
 
     def row(self, terms: Terms, low: float = -np.inf, high: float = np.inf) -> None:
         """A new constraint: the sum of the terms, which are columns with factors, lies between low and high."""

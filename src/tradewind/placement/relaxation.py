@@ -10,8 +10,8 @@ by how much the plan passes each limit, with the steps of Polyak. Plans that kee
 Guarantee
 ---------
 A plan that keeps the limits pays, in charges, no more than the multipliers are worth. So the least cost at the charged
-prices, less that worth, is a lower bound, provided that no derivation uses a content twice. What re-used contents have
-taken until they are there is not charged, which only makes the bound lower.
+prices, less that worth, is a lower bound, provided that no derivation uses a content twice. A content that is
+re-used is charged for the milliseconds that it has taken until it is there.
 
 Complexity
 ----------
@@ -25,7 +25,7 @@ programming (1974).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -36,11 +36,12 @@ from tradewind.network.network import Numbers
 from tradewind.network.routes import Routes
 from tradewind.placement.choices import Choices, Content, Recipe
 from tradewind.placement.deadlines import weights
-from tradewind.placement.exact import exact
+from tradewind.placement.exact import tables_for
 from tradewind.placement.ground import Ground
-from tradewind.placement.limits import TOLERANCE, Limits, Violation, newly_broken
+from tradewind.placement.limits import TOLERANCE, Limits, Violation, newly_broken, since
 from tradewind.placement.plan import Goal, Plan
 from tradewind.placement.running import Running, added
+from tradewind.placement.tables import collect
 
 _CLOSE = 1e-9
 _PATIENCE = 8
@@ -59,6 +60,7 @@ class _Charged(Ground):
     """A ground where each content pays a charge of its own for a byte on a link, infinite where it does not fit."""
 
     charges: Mapping[str, Numbers] = field(default_factory=dict)
+    reuse: Mapping[tuple[str, int], float] = field(default_factory=dict)
     _own: dict[str, Routes] = field(default_factory=dict)
 
     def routes_of(self, content: Content) -> Routes:
@@ -66,6 +68,9 @@ class _Charged(Ground):
             price = self.prices.per_byte + self.charges[content.key]
             self._own[content.key] = _Searched(self.network, price, content.within)
         return self._own[content.key]
+
+    def again(self, content: Content, sites: Sequence[int]) -> Numbers:
+        return np.array([self.reuse.get((content.key, site), 0.0) for site in sites])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -106,6 +111,7 @@ class Relaxation:
         self._deadline = limits.deadline_ms.get(goal.query, np.inf)
         late = 0 < self._deadline < np.inf
         self._paths = weights(choices, choices.numbers[goal.content]) if late else []
+        self._since = _times(choices, running) if running is not None and late else {}
 
     def _too_thin(self, content: Content) -> Numbers:
         """Infinite for links that have no room for a content, unless it is on them already."""
@@ -152,22 +158,12 @@ class Relaxation:
         for content in self._choices.contents:
             in_bytes = hurry[content.key] / content.bytes_per_second if content.bytes_per_second > 0 else 0.0
             charges[content.key] = self._banned[content.key] + in_bytes * network.ms
-        ground = _Charged(network, dearer, charges=charges)
-        plan = exact(ground, self._choices, self._goal, self._running)
-        if self._running is not None and at.paths.any():
-            self._try_anew(ground)
-        new = plan.hops - self._whole.hops
-        hurried = sum(hurry[hop.content] * float(network.ms[hop.link]) for hop in new if hop.bytes_per_second > 0)
+        again = {place: ms * hurry[place[0]] if ms <= self._deadline else np.inf for place, ms in self._since.items()}
+        ground = _Charged(network, dearer, charges=charges, reuse=again)
+        tables = tables_for(ground, self._choices, self._goal, self._running)
+        least = float(tables[self._choices.numbers[self._goal.content]].swept.cost[self._goal.site])
         worth = _product(at.links, self._link_left) + _product(at.sites, self._site_left) + float(at.paths.sum())
-        return added(plan, self._running, dearer) + hurried - worth, plan
-
-    def _try_anew(self, ground: Ground) -> None:
-        """What runs may be slow, and its time is not charged: one more candidate makes all anew."""
-        try:
-            self._consider(exact(ground, self._choices, self._goal))
-        except InputError:
-            # What runs may be the only way.
-            return
+        return least - worth, collect(ground, self._choices, self._goal, tables, self._running)
 
     def _hurry(self, key: str, at: _Multipliers) -> float:
         """What a content is charged for a millisecond."""
@@ -201,6 +197,12 @@ class Relaxation:
         excess = sum(one.excess for one in conflict)
         if excess < self._excess:
             self.conflict, self._excess = conflict, excess
+
+
+def _times(choices: Choices, running: Running) -> dict[tuple[str, int], float]:
+    """After how many milliseconds each content is there where it runs."""
+    keys = [content.key for content in choices.contents]
+    return {(key, site): since(running, key, site) for key in keys for site in running.sites(key)}
 
 
 def _product(multipliers: Numbers, left: Numbers) -> float:

@@ -63,8 +63,9 @@ def tabulate(
         chosen[list(content.origins)] = _ARISES
         there = list(running.sites(content.key)) if running is not None else []
         if there:
-            chosen[there] = np.where(base[there] > 0, _RUNS, chosen[there])
-            base[there] = 0.0
+            again = ground.again(content, there)
+            chosen[there] = np.where(base[there] > again, _RUNS, chosen[there])
+            base[there] = np.minimum(base[there], again)
         if reach is not None:
             base = reach.worth(number, base)
         limit = reach.bound if reach is not None else np.inf

@@ -116,11 +116,26 @@ class JoinBlock:
     def _conditions(self, left: Members, right: Members) -> tuple[tuple[tuple[str, str], ...], Band | None] | None:
         """Keys and band between two halves; None where there are neither, or more than one join can ask."""
         mine, others = self.columns(left), self.columns(right)
-        keys = [(min(group & mine), min(group & others)) for group in self._classes if group & mine and group & others]
+        keys = [
+            pair
+            for group in self._classes
+            if group & mine and group & others
+            for pair in _pairs(self._unequal(group & mine, left), self._unequal(group & others, right))
+        ]
         bands = [band for band in map(_turned(mine), self.bands) if band.left in mine and band.right in others]
         if len(bands) > 1 or not (keys or bands):
             return None
         return tuple(sorted(keys)), bands[0] if bands else None
+
+
+    def _unequal(self, columns: frozenset[str], members: Members) -> list[str]:
+        """Of equal columns on one side those that are not known to be equal there yet: all of a single input."""
+        return sorted(columns) if len(members) == 1 else [min(columns)]
+
+
+def _pairs(left: list[str], right: list[str]) -> list[tuple[str, str]]:
+    """Pairs whose equality makes all columns of both sides equal."""
+    return [*((one, right[0]) for one in left), *((left[0], one) for one in right[1:])]
 
 
 class _turned:  # noqa: N801 - used as a function
@@ -199,6 +214,7 @@ class _Collected:
         )
         equal = tuple((_name(substitute(a, renamed)), _name(substitute(b, renamed))) for a, b in self.equal)
         conditions = tuple(substitute(condition, renamed) for condition in self.conditions)
+        inputs, conditions = _asked_of_inputs(inputs, conditions)
         columns = tuple((name, substitute(expression, renamed)) for name, expression in answer.items())
         return JoinBlock(node, inputs, equal, bands, conditions, columns)
 
@@ -220,6 +236,15 @@ class _Collected:
                 taken.add(wanted.lower())
                 found[number][name] = wanted
         return found
+
+
+def _asked_of_inputs(
+    inputs: tuple[Operator, ...], conditions: tuple[Expression, ...]
+) -> tuple[tuple[Operator, ...], tuple[Expression, ...]]:
+    """Conditions on one input asked of it; and those that are left."""
+    own = [[c for c in conditions if columns_of(c) <= set(node.schema.names)] for node in inputs]
+    rest = tuple(c for c in conditions if not any(c in some for some in own))
+    return tuple(filtered(node, some) for node, some in zip(inputs, own, strict=True)), rest
 
 
 def _leads_to_join(node: Operator) -> bool:

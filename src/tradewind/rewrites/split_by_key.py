@@ -6,6 +6,8 @@ machine of its own, and rows never move up when the shares' tops are brought tog
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tradewind.algebra.expressions.tree import Call, Column, Expression, Literal
 from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.aggregation import WINDOW
@@ -39,7 +41,7 @@ def shares(node: Operator, over: Operator, count: int) -> tuple[Operator, ...] |
     keys = split_keys(node, over)
     if not keys or count < 2:
         return None
-    return tuple(_over(node, over, Filter(over, _in_share(keys, number, count))) for number in range(count))
+    return tuple(exchanged(node, {over: Filter(over, _in_share(keys, number, count))}) for number in range(count))
 
 
 def _in_share(keys: tuple[str, ...], number: int, count: int) -> Expression:
@@ -47,8 +49,9 @@ def _in_share(keys: tuple[str, ...], number: int, count: int) -> Expression:
     return Call("=", (Call("pmod", (hashed, Literal(count, BIGINT))), Literal(number, BIGINT)))
 
 
-def _over(node: Operator, old: Operator, new: Operator) -> Operator:
-    done: dict[Operator, Operator] = {old: new}
+def exchanged(node: Operator, news: Mapping[Operator, Operator]) -> Operator:
+    """The node over other inputs, wherever in the graph below it they are read."""
+    done = dict(news)
     for one in walk(node):
         if one not in done:
             done[one] = one.with_inputs(tuple(done.get(child, child) for child in one.inputs))

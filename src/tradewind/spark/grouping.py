@@ -1,14 +1,18 @@
-"""Aggregate, partial, merge and finish over groups that a row alone tells: states kept per group, answers exchanged."""
+"""Aggregate, and the parts it can be split into, over groups that a row alone tells: states kept per group, answers
+exchanged.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from tradewind.algebra.aggregates import AggregateCall
-from tradewind.algebra.operators.aggregation import WINDOW, Aggregate, Finish, Functions, Merge, Partial
+from tradewind.algebra.operators.aggregation import WINDOW, Aggregate, Combine, Finish, Functions, Merge, Partial
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import DataType
 from tradewind.algebra.windows import TimeWindow, ValueWindow
@@ -22,6 +26,7 @@ from tradewind.spark.windows import START, at_starts, window_sql
 
 _COUNT = "_rows"
 _NEW = "_new"
+_FINER = "_finer_start"
 
 
 class Column(NamedTuple):
@@ -59,18 +64,18 @@ def _detached(functions: Functions, schema: Schema) -> list[Column]:
     return found
 
 
-def _window_of(node: Aggregate | Partial) -> TimeWindow | ValueWindow | None:
+def _window_of(node: Aggregate | Partial | Combine) -> TimeWindow | ValueWindow | None:
     if isinstance(node.window, TimeWindow | ValueWindow | None):
         return node.window
     raise TypeError(node.window)
 
 
-def _groups(node: Aggregate | Partial) -> list[str]:
+def _groups(node: Aggregate | Partial | Combine) -> list[str]:
     """The columns that rows are grouped by: the keys and where the window starts."""
     return [*node.keys, *([START] if node.window is not None else [])]
 
 
-def _with_window(frame: DataFrame, node: Aggregate | Partial) -> DataFrame:
+def _with_window(frame: DataFrame, node: Aggregate | Partial | Combine) -> DataFrame:
     """Groups with their windows in full, if they have one, beside where these start."""
     window = _window_of(node)
     if window is None:
@@ -101,17 +106,21 @@ def _merged(frame: DataFrame, groups: list[str], columns: list[Column]) -> DataF
     Each part by itself, and no struct of all: Spark aggregates by hashing only where buffers are plain numbers.
     """
     held = [_COUNT, *_all_parts(columns)]
-    merges = [
+    return frame.groupBy(*quoted(groups)).agg(
+        f.expr(f"sum({_COUNT})").alias(_COUNT),
+        *_merges(columns),
+        *(f.expr(f"any_value({name}) FILTER (WHERE NOT {_NEW})").alias(_old(name)) for name in held),
+        f.expr(f"max({_NEW})").alias(_NEW),
+    )
+
+
+def _merges(columns: list[Column]) -> list[SparkColumn]:
+    """Each part of each state, merged over a group's states."""
+    return [
         f.expr(part.merge(name)).alias(name)
         for number, column in enumerate(columns)
         for name, part in zip(column.parts(number), column.state.parts, strict=True)
     ]
-    return frame.groupBy(*quoted(groups)).agg(
-        f.expr(f"sum({_COUNT})").alias(_COUNT),
-        *merges,
-        *(f.expr(f"any_value({name}) FILTER (WHERE NOT {_NEW})").alias(_old(name)) for name in held),
-        f.expr(f"max({_NEW})").alias(_NEW),
-    )
 
 
 def _old(part: str) -> str:
@@ -212,10 +221,41 @@ def partial(node: Partial, step: Step) -> DataFrame | None:
         return None
     news, weight = _weighed(node, news)
     columns = columns_of(node.functions, node.input.schema, weight, lean=False)
-    lifted = _with_window(_lifted(news, node, columns, weight), node)
+    # Without keys and windows there is a group even when there are no rows, and a sum of no weights is NULL.
+    some = f"{_COUNT} IS NOT NULL" if weight else f"{_COUNT} > 0"
+    return _partials(_lifted(news, node, columns, weight).where(some), node, columns)
+
+
+def _partials(groups: DataFrame, node: Partial | Combine, columns: list[Column]) -> DataFrame:
+    """Groups with their states in parts as partials that travel: each state in one column."""
     states = {c.name: f"{_packed(c.parts(i))} AS {quote(c.name)}" for i, c in enumerate(columns)}
-    packed = lifted.selectExpr(*(states.get(name, quote(name)) for name in node.schema.names))
+    whole = _with_window(groups, node)
+    packed = whole.selectExpr(*(states.get(name, quote(name)) for name in node.schema.names))
     return packed.selectExpr("*", f"{due_sql(node.schema)} AS {DUE}", f"1L AS {WEIGHT}")
+
+
+def combine(node: Combine, step: Step) -> DataFrame | None:
+    """The states of the new partials alone, merged per coarser group."""
+    news = step.deltas[node.input]
+    if news is None:
+        return None
+    columns = _detached(node.functions, node.input.schema)
+    single = news if is_unit(node.input) else single_copies(news)
+    rows = _coarser(single, node).selectExpr(*quoted(_groups(node)), *_unpacked(columns))
+    merged = rows.groupBy(*quoted(_groups(node))).agg(f.expr("count(1)").alias(_COUNT), *_merges(columns))
+    return _partials(merged.where(f"{_COUNT} > 0"), node, columns)
+
+
+def _coarser(frame: DataFrame, node: Combine) -> DataFrame:
+    """Partials with the starts of the longer windows that theirs lie in, which are those that their starts lie in."""
+    if node.window is None:
+        return frame
+    started = frame.selectExpr("*", f"{quote(WINDOW)}.start AS {_FINER}")
+    return at_starts(started, replace(node.window, column=_FINER), node.input.schema)
+
+
+def _unpacked(columns: list[Column]) -> list[str]:
+    return [f"{quote(c.name)}.p{i} AS {name}" for n, c in enumerate(columns) for i, name in enumerate(c.parts(n))]
 
 
 def merge(node: Merge, step: Step) -> DataFrame | None:
@@ -224,8 +264,7 @@ def merge(node: Merge, step: Step) -> DataFrame | None:
     if news is None:
         return None
     columns = _detached(node.functions, node.input.schema)
-    unpacked = [f"{quote(c.name)}.p{i} AS {name}" for n, c in enumerate(columns) for i, name in enumerate(c.parts(n))]
-    states = news.selectExpr(*quoted(node.keys), f"{WEIGHT} AS {_COUNT}", *unpacked)
+    states = news.selectExpr(*quoted(node.keys), f"{WEIGHT} AS {_COUNT}", *_unpacked(columns))
     return _exchanged(node, step, states, columns)
 
 

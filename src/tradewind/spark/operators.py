@@ -6,7 +6,7 @@ from functools import singledispatch
 
 from pyspark.sql import DataFrame
 
-from tradewind.algebra.operators.aggregation import Aggregate, Finish, Merge, Partial
+from tradewind.algebra.operators.aggregation import Aggregate, Combine, Finish, Merge, Partial
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import ConnectionPoint, Filter, Join, Map, Top, Union
 from tradewind.algebra.operators.derived import Derived
@@ -89,6 +89,7 @@ def _(node: WaitFor, step: Step) -> DataFrame | None:
 
 
 _advance.register(Partial)(grouping.partial)
+_advance.register(Combine)(grouping.combine)
 _advance.register(Merge)(grouping.merge)
 _advance.register(Finish)(grouping.finish)
 _advance.register(Join)(joining.join)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from tradewind.algebra.expressions.tree import Column, Field
-from tradewind.algebra.operators.aggregation import WINDOW, Aggregate
+from tradewind.algebra.operators.aggregation import WINDOW, Aggregate, Combine, Partial
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import ConnectionPoint, Filter, Join, Map, Source, Union
 from tradewind.algebra.operators.derived import Derived
@@ -18,13 +18,11 @@ from tradewind.spark.columns import WEIGHT
 
 def is_unit(node: Operator) -> bool:
     """Whether each row that the node gives out counts for exactly one."""
-    if not node.append_only:
-        return False
     if isinstance(node, Derived):
         return is_unit(node.expand())
-    if isinstance(node, Filter | Map | Union | ConnectionPoint | Join):
+    if isinstance(node, Filter | Map | Union | ConnectionPoint) or (isinstance(node, Join) and node.append_only):
         return all(is_unit(child) for child in node.inputs)
-    return isinstance(node, Source)
+    return isinstance(node, Partial | Combine) or (isinstance(node, Source) and node.append_only)
 
 
 def exchanges(node: Operator) -> bool:

@@ -21,7 +21,7 @@ FAMILIES = (
     Family("streams", "#dff3e4", "#2e8b57", ("source", "connectionpoint")),
     Family("row by row", "#e3eefc", "#3b73b9", ("filter", "map", "split", "sample")),
     Family("bring together", "#fdecd8", "#c7761b", ("union", "join", "waitfor")),
-    Family("groups", "#efe6fa", "#7a4fb5", ("aggregate", "partial", "merge", "finish", "distinct", "top")),
+    Family("groups", "#efe6fa", "#7a4fb5", ("aggregate", "partial", "combine", "merge", "finish", "distinct", "top")),
     Family("in order of time", "#dcf3f4", "#1f8a94", ("order", "resample")),
     Family("tables", "#fbe4e8", "#b8405e", ("read", "update")),
 )

@@ -9,7 +9,7 @@ from tradewind.algebra.aggregates import AggregateCall
 from tradewind.algebra.durations import format_duration
 from tradewind.algebra.expressions.printing import print_expression, print_name
 from tradewind.algebra.expressions.tree import Column
-from tradewind.algebra.operators.aggregation import Aggregate, Finish, Functions, Merge, Partial
+from tradewind.algebra.operators.aggregation import Aggregate, Combine, Finish, Functions, Merge, Partial
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Band, Columns, ConnectionPoint, Filter, Join, Map, Source, Top, Union
 from tradewind.algebra.operators.derived import Distinct, Sample, Split, Superbox
@@ -72,6 +72,11 @@ def _(node: Aggregate) -> tuple[str, str]:
 @parts.register
 def _(node: Partial) -> tuple[str, str]:
     return "partial aggregate", _grouping(node)
+
+
+@parts.register
+def _(node: Combine) -> tuple[str, str]:
+    return "combine", _grouping(node)
 
 
 @parts.register
@@ -178,11 +183,11 @@ def _functions(functions: Functions) -> str:
 
 
 def _call(call: AggregateCall) -> str:
-    # The calls of a merge or a finish have no arguments: what was lifted is behind them.
+    # The calls of a combine, a merge or a finish have no arguments: what was lifted is behind them.
     return str(call) if call.arguments or call.function == "count" else call.function
 
 
-def _grouping(node: Aggregate | Partial) -> str:
+def _grouping(node: Aggregate | Partial | Combine) -> str:
     by = f"by {_names(node.keys)}" if node.keys else ""
     per = f"per {node.window}" if node.window is not None else ""
     return _told(" ".join(part for part in (by, per) if part), _functions(node.functions))

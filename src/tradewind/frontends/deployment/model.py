@@ -9,7 +9,7 @@
     flow:       boxes and arrows that all queries share: box name -> box
     queries:    {top: {sql: "SELECT …", deliver: {site: hq, format: parquet, path: out/top}, fresh_within: 30 seconds}}
     metrics:    named objectives of the user's own
-    objective:  dollars | bytes | latency | load | the name of a metric
+    objective:  dollars | bytes | latency | load | utility | the name of a metric
 
 A query says exactly one of three things:
 - `sql:`, a SELECT over streams and over boxes of the top-level `flow:`;
@@ -38,7 +38,7 @@ from tradewind.frontends.flow.fields import (
 )
 from tradewind.frontends.flow.superboxes import SuperboxKeys
 
-OBJECTIVES = ("dollars", "bytes", "latency", "load")
+OBJECTIVES = ("dollars", "bytes", "latency", "load", "utility")
 _FORMATS = (
     "parquet", "orc", "json", "csv", "xml", "text", "binary", "avro", "arrow", "delta", "kafka", "rate", "push",
     "memory", "console", "noop",
