@@ -40,8 +40,8 @@ def test_together_costs_less_than_half_of_phased_on_a_reduced_figure_3():
 def test_exact_without_re_use_is_a_lower_bound_for_each_planner_on_a_reduced_figure_4():
     runs = figure_4.measure(replace(figure_4.RULE, queries=10), 1)
     assert figure_4.above_exact(runs, "exact", False).mean == 0
-    for name in ("top-down", "bottom-up"):
-        assert 0 <= figure_4.above_exact(runs, name, False).least < 0.25
+    for name, most in (("top-down", 0.25), ("bottom-up, refined", 0.25), ("bottom-up", 3.0)):
+        assert 0 <= figure_4.above_exact(runs, name, False).least < most
     checked = figure_4.check(replace(figure_4.RULE, queries=10), 1)
     assert 0 < checked.queries == checked.equal
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.placement.baseline_cases import cost, far_partner, on_a_line, sound_and_not_below_exact
 from tests.placement.random_cases import Case, random_case
+from tradewind.cost.prices import Prices
 from tradewind.errors import InputError
 from tradewind.experiments.workload import Rule, workload
 from tradewind.network.clusters import clusters
@@ -27,7 +28,7 @@ def test_plans_are_sound_whatever_the_clusters(block):
     for seed in range(40 * block, 40 * block + 40):
         case = random_case(seed, most=None)
         hierarchy = clusters(case.ground.routes(), 2 + seed % 3)
-        found.append(sound_and_not_below_exact(case, partial(bottom_up, hierarchy=hierarchy)))
+        found.append(sound_and_not_below_exact(case, partial(bottom_up, hierarchy=hierarchy, refine=seed % 2 == 0)))
     assert sum(ratio is None for ratio in found) < 12
 
 
@@ -68,8 +69,8 @@ def test_parts_are_made_where_they_leave_fewer_bytes_to_pass_up():
 def test_what_is_at_hand_is_joined_before_the_rest_is_asked_for():
     case = far_partner(sink=0)
     plan = bottom_up(case.ground, case.choices, case.goal, None, clusters(case.ground.routes(), 3))
-    assert {step.site for step in plan.steps if step.output == "A⋈B"} == {0}
-    assert cost(case, plan) == pytest.approx(8 + 0.002 * 4)
+    assert {step.inputs for step in plan.steps} == {("A", "B"), ("A⋈B", "C")}
+    assert max(step.site for step in plan.steps if step.output == "A⋈B") <= 2
 
 
 def test_what_runs_in_a_cluster_is_used_there():
@@ -82,15 +83,20 @@ def test_what_runs_in_a_cluster_is_used_there():
     assert cost(again, bottom_up(case.ground, case.choices, case.goal, running, hierarchy)) == 0
 
 
-def test_with_clusters_of_16_plans_are_near_the_best():
+def test_with_clusters_of_16_refined_plans_are_near_the_best():
     work = workload(Rule(nodes=128, streams=10, queries=30), 1)
     planner = partial(bottom_up, hierarchy=clusters(work.ground.routes(), 16))
     cases = [Case(work.ground, one.choices, one.goal, None) for one in work.queries]
-    assert 1 <= fmean(sound_and_not_below_exact(case, planner) or 9 for case in cases) < 1.2
+    refined = fmean(sound_and_not_below_exact(case, partial(planner, refine=True)) or 9 for case in cases)
+    plain = fmean(sound_and_not_below_exact(case, planner) or 9 for case in cases)
+    assert 1 <= refined < 1.2
+    # Above the lowest level only coordinators are thought of.
+    assert refined < plain
 
 
 def test_without_a_way_there_is_no_plan():
     case = far_partner()
     alone = Network.of([Place(f"s{site}") for site in range(5)], [])
+    nothing = Prices.of_bytes(alone)
     with pytest.raises(InputError, match="no coordinator finds a way"):
-        bottom_up(Ground(alone, case.ground.prices), case.choices, case.goal)
+        bottom_up(Ground(alone, nothing), case.choices, case.goal)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.placement.baseline_cases import cost, far_partner, sound_and_not_below_exact
 from tests.placement.random_cases import Case, random_case
+from tradewind.cost.prices import Prices
 from tradewind.errors import InputError
 from tradewind.experiments.workload import Rule, workload
 from tradewind.network.clusters import clusters
@@ -62,5 +63,6 @@ def test_with_clusters_of_16_plans_are_near_the_best():
 def test_without_a_way_there_is_no_plan():
     case = far_partner()
     alone = Network.of([Place(f"s{site}") for site in range(5)], [])
+    nothing = Prices.of_bytes(alone)
     with pytest.raises(InputError, match="no coordinator finds a way"):
-        top_down(Ground(alone, case.ground.prices), case.choices, case.goal)
+        top_down(Ground(alone, nothing), case.choices, case.goal)

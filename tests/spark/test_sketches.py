@@ -10,10 +10,11 @@ import pytest
 from tests.spark.running import SparkRun
 from tradewind.algebra.aggregates import parse_aggregate
 from tradewind.algebra.graph import Graph
-from tradewind.algebra.operators.aggregation import Aggregate, Finish, Merge, Partial, detached
+from tradewind.algebra.operators.aggregation import Aggregate, Combine, Finish, Functions, Merge, Partial, detached
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Source
 from tradewind.algebra.schema import parse_schema
+from tradewind.algebra.windows import TimeWindow
 
 pytestmark = pytest.mark.spark
 
@@ -42,13 +43,20 @@ def rows(seed: int) -> list[tuple]:
     return found
 
 
-@pytest.mark.parametrize("split", [False, True], ids=["whole", "split"])
-def test_sketches_stay_within_a_few_of_their_errors(spark, tmp_path, split) -> None:
-    aggregate: Operator = Aggregate(SOURCE, (), FUNCTIONS)
-    if split:
-        partial = Partial(SOURCE, (), FUNCTIONS)
-        aggregate = Finish(Merge(partial, (), detached(FUNCTIONS)), detached(FUNCTIONS))
-    run = SparkRun(spark, Graph.of(answer=aggregate), tmp_path, {"s": ["here"]})
+def aggregate(functions: Functions, parts: str) -> Operator:
+    """All rows in one group: at once, from a partial per batch, or from partials of short windows."""
+    if parts == "whole":
+        return Aggregate(SOURCE, (), functions)
+    calls = detached(functions)
+    partial: Operator = Partial(SOURCE, (), functions)
+    if parts == "combined":
+        partial = Combine(Partial(SOURCE, (), functions, TimeWindow("ts", COUNT // 3, COUNT // 3)), (), calls)
+    return Finish(Merge(partial, (), calls), calls)
+
+
+@pytest.mark.parametrize("parts", ["whole", "split", "combined"])
+def test_sketches_stay_within_a_few_of_their_errors(spark, tmp_path, parts) -> None:
+    run = SparkRun(spark, Graph.of(answer=aggregate(FUNCTIONS, parts)), tmp_path, {"s": ["here"]})
     given = rows(1)
     for first in range(0, COUNT, 2_000):
         run.feed({"s": {"here": given[first : first + 2_000]}})
@@ -64,8 +72,8 @@ def test_sketches_stay_within_a_few_of_their_errors(spark, tmp_path, split) -> N
     assert [item for item, _ in often] == ["", "b"]
 
 
-@pytest.mark.parametrize("split", [False, True], ids=["whole", "split"])
-def test_the_most_frequent_of_many_values_are_found_in_little_room(spark, tmp_path, split) -> None:
+@pytest.mark.parametrize("parts", ["whole", "split", "combined"])
+def test_the_most_frequent_of_many_values_are_found_in_little_room(spark, tmp_path, parts) -> None:
     mix = random.Random(4)
     given = [
         (place, f"often-{mix.randrange(4)}" if mix.random() < 0.5 else f"once-{place}", None, None)
@@ -76,10 +84,7 @@ def test_the_most_frequent_of_many_values_are_found_in_little_room(spark, tmp_pa
         ("times", parse_aggregate("approx_top_k(ts, 2, 16)", SOURCE.schema)),
         ("none", parse_aggregate("approx_top_k(n, 3)", SOURCE.schema)),
     )
-    aggregate: Operator = Aggregate(SOURCE, (), functions)
-    if split:
-        aggregate = Finish(Merge(Partial(SOURCE, (), functions), (), detached(functions)), detached(functions))
-    run = SparkRun(spark, Graph.of(answer=aggregate), tmp_path, {"s": ["here"]})
+    run = SparkRun(spark, Graph.of(answer=aggregate(functions, parts)), tmp_path, {"s": ["here"]})
     for first in range(0, COUNT, 2_000):
         run.feed({"s": {"here": given[first : first + 2_000]}})
     run.end()

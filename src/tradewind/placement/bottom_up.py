@@ -5,7 +5,10 @@ Idea
 Sites are clustered, level by level (`network.clusters`). A query is given to the coordinator of its sink's cluster, who
 knows the streams below: what arises there, and what others derive there. If the answer can be made from these, it is
 planned there and then. If not, the coordinator plans what can be made here, the parts that leave the fewest bytes to
-pass up, and hands the rest of the query, with those parts as streams, to the coordinator one level up.
+pass up, and hands the rest of the query, with those parts as streams, to the coordinator one level up. Operators run
+at the members of the cluster that plans them: above the lowest level, at coordinators only. With `refine`, members plan
+what they were given again inside their own clusters, as in `top_down`; from the level where the answer can be made,
+both then do the same.
 
 Guarantee
 ---------
@@ -21,7 +24,7 @@ of the network; most queries end before the top.
 References
 ----------
 Seshadri, Kumar, Cooper: Multi-query optimization in distributed stream systems, section 4.2. That parts are made here
-only where this leaves fewer bytes to pass up is ours; there, all that can be joined here is.
+only where this leaves fewer bytes to pass up is ours; there, all that can be joined here is. So is `refine`.
 """
 
 from __future__ import annotations
@@ -39,17 +42,23 @@ from tradewind.placement.running import Running
 
 
 def bottom_up(
-    ground: Ground, choices: Choices, goal: Goal, running: Running | None = None, hierarchy: Cluster | None = None
+    ground: Ground,
+    choices: Choices,
+    goal: Goal,
+    running: Running | None = None,
+    hierarchy: Cluster | None = None,
+    *,
+    refine: bool = False,
 ) -> Plan:
     """The plan that coordinators make from the sink up; without a hierarchy, over clusters of the usual size."""
     top = clusters(ground.routes(), MAX_SIZE) if hierarchy is None else hierarchy
     query = Decisions(ground, choices, goal, running)
     number = choices.numbers[goal.content]
     for home in top.homes(goal.site):
-        if query.decide(home, number, goal.site):
+        if query.decide(home, number, goal.site, refine=refine):
             return query.plan()
         for part in parts_to_pass_up(choices, number, query.known(home).keys()):
-            query.decide(home, part, home.coordinator)
+            query.decide(home, part, home.coordinator, refine=refine)
     raise InputError(
         f"no coordinator finds a way to bring the answer to {ground.network.name(goal.site)!r}.",
         where=f"query {goal.query}",

@@ -40,6 +40,9 @@ from tradewind.placement.tables import collect
 SMALL = 4_000
 """Queries of at most this size are given to the mixed-integer programme."""
 
+_NAMED = 4
+"""So many limits of a conflict are named."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
@@ -100,7 +103,7 @@ def _quickest(ground: Ground, choices: Choices, goal: Goal, limits: Limits) -> P
 
 
 def _impossible(goal: Goal, conflict: list[Violation], hint: str) -> InputError:
-    said = "; ".join(map(str, conflict))
+    said = "; ".join(map(str, conflict[:_NAMED])) + (f"; and {len(conflict) - _NAMED} more" * (len(conflict) > _NAMED))
     return InputError(f"no plan keeps all limits: {said}.", where=f"query {goal.query}", hint=hint)
 
 

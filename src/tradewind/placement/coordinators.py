@@ -96,21 +96,24 @@ class Decisions:
                 found[number] = here
         return found
 
-    def decide(self, cluster: Cluster, wanted: int, site: int, arriving: Collection[int] = ()) -> bool:
+    def decide(self, cluster: Cluster, wanted: int, site: int, arriving: Collection[int] = (), *, refine: bool) -> bool:
         """Plan a content for a site inside a cluster; say whether that is possible with what the cluster knows.
 
-        Contents in `arriving` come from elsewhere and are at the coordinator.
+        Contents in `arriving` come from elsewhere and are at the coordinator. With `refine`, members that coordinate
+        clusters plan their parts again inside; without, operators run at the members themselves.
         """
         places = self.known(cluster)
         for number in arriving:
             places[number] = places.get(number, frozenset()) | {cluster.coordinator}
-        rough = _over_members(self.ground, self.choices, cluster, places, self._goal(cluster, wanted, site))
+        rough = _over_members(
+            self.ground, self.choices, cluster, places, self._goal(cluster, wanted, site), refine=refine
+        )
         if rough is None:
             return False
         for key, place in rough.used():
             number = self.choices.numbers[key]
             self.taken[number] |= places.get(number, frozenset()) & cluster.below(place)
-        if not cluster.children:
+        if not (refine and cluster.children):
             for step in rough.plan.steps:
                 self.at[self._recipe(step)].add(cluster.members[step.site])
             return True
@@ -150,14 +153,21 @@ class Decisions:
             coming.update(arriving)
         wanted = dict.fromkeys(made & rough.leaving(place), child.coordinator)
         wanted |= {goal.content: site for goal in rough.plan.goals if goal.content in made and goal.site == place}
-        return all(self.decide(child, numbers[key], wanted[key], coming) for key in sorted(wanted))
+        return all(self.decide(child, numbers[key], wanted[key], coming, refine=True) for key in sorted(wanted))
 
 
-def _over_members(ground: Ground, choices: Choices, cluster: Cluster, places: Places, goal: Goal) -> Rough | None:
-    """The best plan among the members of a cluster; None where there is none."""
+def _over_members(
+    ground: Ground, choices: Choices, cluster: Cluster, places: Places, goal: Goal, *, refine: bool
+) -> Rough | None:
+    """The best plan among the members of a cluster; None where there is none.
 
-    def allowed(sites: Sites | None) -> Sites | None:
-        return None if sites is None else frozenset(cluster.places(sites))
+    A member may visit or run what a site below it may; without refinement, it runs only what it may itself.
+    """
+
+    def allowed(sites: Sites | None, by_members: bool = False) -> Sites | None:
+        if sites is None:
+            return None
+        return frozenset(place for place in cluster.places(sites) if not by_members or cluster.members[place] in sites)
 
     members = _as_ground(ground, cluster)
     number = choices.numbers[goal.content]
@@ -166,7 +176,8 @@ def _over_members(ground: Ground, choices: Choices, cluster: Cluster, places: Pl
         for n, content in enumerate(choices.contents)
     )
     recipes = tuple(
-        recipe if recipe.at is None else replace(recipe, at=allowed(recipe.at)) for recipe in choices.recipes
+        recipe if recipe.at is None else replace(recipe, at=allowed(recipe.at, not refine))
+        for recipe in choices.recipes
     )
     seen = Choices(contents, recipes)
     tables = tabulate(members, seen, seen.needed(number))

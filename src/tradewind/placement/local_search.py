@@ -16,8 +16,8 @@ goals in turn. The same seed gives the same plan.
 Complexity
 ----------
 A round tries about k·(2n + r) + k²/2 changes, for k operators in all trees, n sites (of networks above 24 sites only
-some) and r recipes a content; each works out one plan and its score, in time that grows with the plan. There are at most
-17 climbs (18 with a start of one's own), and each weighs a bounded number of plans.
+some) and r recipes a content; each works out one plan and its score, in time that grows with the plan. There are at
+most 16 climbs, 17 with a given start, and each weighs a bounded number of plans.
 
 References
 ----------
@@ -44,7 +44,7 @@ from tradewind.placement.scores import Score, better
 from tradewind.placement.tables import Table, tabulate
 
 ROUNDS = 30
-MOST = 2_000
+MOST = 400
 """So many plans are weighed in one climb at most."""
 DRAWN_STARTS = 2
 KICKS, CHANGES_A_KICK = 8, 3

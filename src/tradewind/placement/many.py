@@ -30,14 +30,23 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from tradewind.placement.choices import Choices
 from tradewind.placement.exact import exact
 from tradewind.placement.ground import Ground
 from tradewind.placement.plan import Goal, Plan
 from tradewind.placement.running import Running
+from tradewind.placement.tables import tabulate
 
 OFFERS = 40
-"""At most so many contents are offered at a share of their cost, those first that would save most."""
+"""At most so many contents are offered at a share of their cost, those first that most queries could use."""
+FEW = 6
+"""Of so few queries, all are planned anew for each thing that is tried."""
+PLACES = 8
+"""So many sites are tried for a content that several queries could use."""
+MOST_PLANS = 4000
+"""So many plans of single queries are tried out for a set of queries: the larger the set, the fewer its trials."""
 ROUNDS = 6
 """At most so many rounds of planning each query again."""
 _GAIN = 1e-9
@@ -79,8 +88,26 @@ def together(ground: Ground, asked: Sequence[Asked], *, offers: int = OFFERS) ->
     common = _common(asked)
     if common:
         best = _cheaper(ground, best, _with_offers(ground, asked, common))
-    for key in sorted(common, key=lambda one: common[one])[:offers]:
+    trials = MOST_PLANS // (2 * len(asked))
+    keys = sorted(common, key=lambda one: common[one])[: min(offers, trials)]
+    for key in keys:
         best = _cheaper(ground, best, _with_offers(ground, asked, {key: common[key]}, best))
+    return _with_meetings(ground, asked, keys[: (trials - len(keys)) // PLACES], best)
+
+
+def _with_meetings(ground: Ground, asked: Sequence[Asked], keys: Sequence[str], best: Running) -> Running:
+    """Contents brought, one by one, to sites where several queries could meet them, until none of that gains."""
+    places = {key: _meeting_places(ground, asked, key) for key in keys}
+    gained = True
+    while gained:
+        gained = False
+        for key in keys:
+            for site in places[key]:
+                # The queries that could use it are planned anew, and, where there are few, all others too.
+                for anew in ([False, True] if len(asked) <= FEW else [False]):
+                    found = _with_brought(ground, asked, key, site, None if anew else best)
+                    if found is _cheaper(ground, best, found):
+                        best, gained = found, True
     return best
 
 
@@ -115,7 +142,7 @@ def _common(asked: Sequence[Asked]) -> dict[str, float]:
         content.key
         for one in asked
         for number, content in enumerate(one.choices.contents)
-        if one.choices.ways[number] and content.key != one.goal.content
+        if content.key != one.goal.content
     )
     goals = Counter(one.goal.content for one in asked)
     return {key: 1 / (count + goals[key]) for key, count in counts.items() if count + goals[key] > 1}
@@ -132,6 +159,35 @@ def _with_offers(ground: Ground, asked: Sequence[Asked], shares: Shares, start: 
     for one in [*concerned, *rest]:
         plan = exact(ground, one.choices, one.goal, running, shares)
         running.add(one.goal.query, plan, one.origins)
+    return improved(ground, asked, running)
+
+
+def _meeting_places(ground: Ground, asked: Sequence[Asked], key: str) -> list[int]:
+    """The sites where a content is worth having for all queries that could use it: cheap to bring there and on from."""
+    some = [one for one in asked if key in one.choices.numbers]
+    choices = some[0].choices
+    number = choices.numbers[key]
+    found = tabulate(ground, choices, choices.needed(number))[number].swept.cost.copy()
+    rate = choices.contents[number].bytes_per_second
+    for one in some:
+        found += rate * ground.routes(choices.contents[number].within).to_site(one.goal.site)
+    order = np.argsort(found, kind="stable")[:PLACES]
+    return [int(site) for site in order if np.isfinite(found[site])]
+
+
+def _with_brought(ground: Ground, asked: Sequence[Asked], key: str, site: int, start: Running | None) -> Running:
+    """A content brought to a site for nobody in particular, and queries planned anew that could use it, or all of them;
+    it goes again where none does use it.
+    """
+    running = Running(ground.network) if start is None else start.copy()
+    concerned = [one for one in asked if key in one.choices.numbers]
+    for one in concerned if start is not None else ():
+        running.remove(one.goal.query)
+    first = concerned[0]
+    running.add("", exact(ground, first.choices, Goal("", key, site), running), first.origins)
+    for one in concerned if start is not None else asked:
+        running.add(one.goal.query, exact(ground, one.choices, one.goal, running), one.origins)
+    running.remove("")
     return improved(ground, asked, running)
 
 

@@ -9,8 +9,9 @@ paid, so what several goals share is paid once, and nothing can support itself i
 flow in. For a single goal whose contents are used once the paid columns are the flow itself; that programme is a
 Leontief system, whose linear relaxation has whole-numbered solutions.
 
-With limits, cores and bytes per second are rows over the paid columns (what runs already is subtracted first), and each
-goal with a deadline has a time of arrival for each content and site, which flows push upwards.
+With limits, cores and bytes per second are rows over the paid columns; what runs already is subtracted first. A
+deadline is one row for each base stream: the hops of all contents that hold it lie on one path, so their milliseconds
+add up. Where a stream is used twice that is not so: each content has a time of arrival at each site, which flows push.
 
 Guarantee
 ---------

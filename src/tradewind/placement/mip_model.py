@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -204,8 +204,8 @@ class Model:
                 times[place] = self.programme.column(highest=horizon)
             return times[place]
 
-        for column, (place, since) in waits.items():
-            row([(time(place), 1.0), (column, -since)], low=0.0)
+        for column, (place, ms) in waits.items():
+            row([(time(place), 1.0), (column, -ms)], low=0.0)
 
         for (way, site), column in steps.items():
             recipe = self.choices.recipes[way]
@@ -277,7 +277,7 @@ class Model:
             found |= self._supported(goal, chosen, unused)
         return found
 
-    def _supported(self, goal: Goal, chosen: Plan, unused: Set[tuple[int, int]]) -> Plan:
+    def _supported(self, goal: Goal, chosen: Plan, unused: set[tuple[int, int]]) -> Plan:
         network = self.ground.network
         places = self._sources(goal, dict.fromkeys(self.needed, 1))
         free: dict[str, set[int]] = defaultdict(set)

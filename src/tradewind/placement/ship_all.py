@@ -22,8 +22,10 @@ The central node of Seshadri, Kumar, Cooper: Multi-query optimization in distrib
 
 from __future__ import annotations
 
+from math import inf
+
 from tradewind.errors import InputError
-from tradewind.placement.choices import Choices
+from tradewind.placement.choices import Choices, Recipe
 from tradewind.placement.exact import exact
 from tradewind.placement.ground import Ground
 from tradewind.placement.plan import Goal, Plan, step_of
@@ -34,7 +36,12 @@ from tradewind.placement.trees import lightest_tree
 def ship_all(ground: Ground, choices: Choices, goal: Goal, running: Running | None = None) -> Plan:
     """The plan that brings all base streams to the goal's site and computes the answer there."""
     number = choices.numbers[goal.content]
-    tree = lightest_tree(choices, number, lambda recipe: float(ground.work(recipe)[goal.site]))
+
+    def work_there(recipe: Recipe) -> float:
+        within = choices.contents[recipe.output].within
+        return inf if within is not None and goal.site not in within else float(ground.work(recipe)[goal.site])
+
+    tree = lightest_tree(choices, number, work_there)
     if tree is None:
         raise InputError(
             f"the answer may not be computed at {ground.network.name(goal.site)!r}.", where=f"query {goal.query}"

@@ -40,7 +40,7 @@ def top_down(
     """The plan that coordinators make from the top down; without a hierarchy, over clusters of the usual size."""
     top = clusters(ground.routes(), MAX_SIZE) if hierarchy is None else hierarchy
     query = Decisions(ground, choices, goal, running)
-    if not query.decide(top, choices.numbers[goal.content], goal.site):
+    if not query.decide(top, choices.numbers[goal.content], goal.site, refine=True):
         raise InputError(
             f"no coordinator finds a way to bring the answer to {ground.network.name(goal.site)!r}.",
             where=f"query {goal.query}",
