@@ -301,8 +301,8 @@ def test_windows_tile_where_whole_ones_lie_side_by_side():
 def test_a_tiled_window_holds_a_fine_one_or_none_of_it(seed):
     """As `tiles` says: by every moment of every fine window, and false only where some fine window is cut."""
     chance = random.Random(seed)
-    fine = TimeWindow("ts", *[chance.randint(1, 4)] * 2, chance.randrange(4))
-    size = chance.randint(1, 12)
+    short, size = chance.randint(1, 4), chance.randint(1, 12)
+    fine = TimeWindow("ts", short, short, chance.randrange(4))
     coarse = TimeWindow("ts", size, chance.randint(1, size), chance.randrange(12))
     whole = all(
         len({tuple(starts(coarse, start + moment)) for moment in range(fine.size)}) == 1

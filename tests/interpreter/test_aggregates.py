@@ -153,7 +153,7 @@ def test_partials_merge_to_the_whole_in_any_order_and_any_batches(name: str, win
 
 
 @st.composite
-def windows_st(draw) -> tuple[TimeWindow | None, TimeWindow | None]:
+def windows_st(draw):
     """A fine window, and a coarse one that it tiles; either may be none at all."""
     size = draw(st.sampled_from((10, 20))) * S
     fine = TimeWindow("ts", size, size, draw(st.sampled_from((0, 3, 10))) * S)

@@ -12,12 +12,11 @@ from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.properties import order_sensitive
 from tradewind.cost.prices import Prices
 from tradewind.network.network import Network, Place, Wire, both_ways
-from tradewind.placement.choices import Gathering
 from tradewind.placement.ground import Ground
 from tradewind.placement.many import Asked
 from tradewind.placement.plan import Goal
 from tradewind.placement.planning import RULES_FOR_PLANS
-from tradewind.placement.reading import Reader
+from tradewind.placement.reading import Notes, Reader
 from tradewind.placement.residency import Residency
 from tradewind.placement.sharing import shared_partials
 from tradewind.rewrites.alternatives import alternatives
@@ -69,6 +68,7 @@ class Case:
     graph: Graph
     ground: Ground
     asked: tuple[Asked, ...]
+    shared: tuple[frozenset[str], ...]
 
 
 def random_case(seed: int) -> Case | None:
@@ -88,24 +88,28 @@ def random_case(seed: int) -> Case | None:
     figures = MadeUpFigures(seed)
     graphs = {name: rewrite(Graph(((name, node),)), RULES_FOR_PLANS).graph for name, node in graph.results}
     sinks = {name: chance.randrange(len(network)) for name in graphs}
-    first = [_asked(name, one, ground, figures, sinks[name], ()) for name, one in graphs.items()]
-    finer = shared_partials([parts for _, some in first for parts in some], figures)
-    asked = [_asked(name, one, ground, figures, sinks[name], finer)[0] for name, one in graphs.items()]
-    return Case(graph, ground, tuple(asked))
+    notes = Notes()
+    readers = {name: Reader(notes, network, figures, Residency(network, {})) for name in graphs}
+    keys = {name: _read(graphs[name], name, reader) for name, reader in readers.items()}
+    met = [(reader, parts) for reader in readers.values() for parts in reader.aggregates]
+    shared = []
+    for fine in shared_partials([parts for _, parts in met], figures):
+        other = Reader(notes, network, figures, Residency(network, {}))
+        if sum(reader.made_of(parts, fine, other) for reader, parts in met) > 1:
+            shared.append(frozenset(notes.gathering[number].key for number in other.sets(fine).values()))
+    choices = notes.gathering.choices()
+    asked = tuple(Asked(Goal(name, keys[name], sinks[name]), choices) for name in graphs)
+    return Case(graph, ground, asked, tuple(shared))
 
 
-def _asked(name, graph, ground, figures, sink, finer):
-    gathering = Gathering()
-    residency = Residency(ground.network, {})
-    reader = Reader(gathering, ground.network, figures, residency, finer=finer)
-    reader.freshest = Reader(gathering, ground.network, figures, residency)
+def _read(graph: Graph, name: str, reader: Reader) -> str:
     number = reader.content(graph[name])
     for other in alternatives(graph):
         if other.name == "delay_filter_past_join":
             reader.alternative(number, other.graph[name])
-    return Asked(Goal(name, gathering[number].key, sink), gathering.choices()), reader.aggregates
+    return reader.notes.gathering[number].key
 
 
 def contents(case: Case):
     """All contents that the case's queries know."""
-    return [content for one in case.asked for content in one.choices.contents]
+    return case.asked[0].choices.contents

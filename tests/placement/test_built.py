@@ -26,7 +26,7 @@ def test_every_plan_gives_the_answers_that_were_asked_for(chunk):
             continue
         known = {content.key: content for content in contents(case)}
         data = random_data(case.graph, random.Random(seed))
-        plan = together(case.ground, case.asked, offers=3).whole
+        plan = together(case.ground, case.asked, case.shared, offers=3).whole
         tidy = fused(plan, case.ground.network, known)
         shipped = one_by_one(case.ground, case.asked, ship_all).whole
         for what, one in (("planned", plan), ("fused", tidy), ("shipped", shipped)):

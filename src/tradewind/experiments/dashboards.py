@@ -56,5 +56,6 @@ def dashboards(queries: int = 100, seed: int = 0, edges: int = 6) -> str:
             f"    sql: SELECT window.start AS at, {', '.join(keys)}, {functions} FROM requests {chance.choice(_CONDITIONS)}"
             f" GROUP BY window(ts, '{window}'), {', '.join(keys)}",
             f"    deliver: {{site: {chance.choice(sinks)}}}",
+            "    fresh_within: 30 seconds",
         ]
     return "\n".join([*lines, "objective: dollars", ""])

@@ -8,9 +8,12 @@ one more recipe, so every planner chooses among all of them alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tradewind.algebra.operators.base import Operator
 from tradewind.errors import InternalError
@@ -36,12 +39,29 @@ class Content:
     """The node that gives it, in one of the ways to make it."""
 
 
+class Work:
+    """What a recipe does: a node, and the nodes below it that stand for the recipe's inputs."""
+
+    def __init__(self, make: Callable[[], Operator], over: Callable[[], tuple[Operator, ...]]) -> None:
+        self._make, self._over = make, over
+
+    @cached_property
+    def operator(self) -> Operator:
+        """The node."""
+        return self._make()
+
+    @cached_property
+    def over(self) -> tuple[Operator, ...]:
+        """The nodes below it that stand for the inputs."""
+        return self._over()
+
+
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """One operator: it makes the content number `output` from those in `inputs`, all at one site.
 
-    `cores` is how many cores it keeps busy; `at`, where it is given, are the only sites where it may run. `operator` is
-    the node itself, and `over` the nodes below it that stand for its inputs; plans of made-up queries have none.
+    `cores` is how many cores it keeps busy; `at`, where it is given, are the only sites where it may run. `work` is the
+    node itself, made when it is asked for, as most recipes are never chosen; made-up queries have none.
     """
 
     output: int
@@ -49,8 +69,34 @@ class Recipe:
     kind: str = "join"
     cores: float = 0.0
     at: Sites | None = None
-    operator: Operator | None = field(default=None, compare=False)
-    over: tuple[Operator, ...] = field(default=(), compare=False)
+    work: Work | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Weighed:
+    """Some recipes as arrays: the cores of each, where each may run if not everywhere, and, for each number of inputs,
+    which of them have so many and which contents these are.
+    """
+
+    cores: NDArray[np.float64]
+    at: tuple[tuple[int, Sites], ...]
+    inputs: tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]
+
+    @staticmethod
+    def of(recipes: Sequence[Recipe]) -> Weighed:
+        """The arrays of some recipes."""
+        rows: dict[int, list[int]] = {}
+        for row, recipe in enumerate(recipes):
+            rows.setdefault(len(recipe.inputs), []).append(row)
+        return Weighed(
+            np.array([recipe.cores for recipe in recipes], dtype=float),
+            tuple((row, recipe.at) for row, recipe in enumerate(recipes) if recipe.at is not None),
+            tuple(
+                (np.array(some, dtype=np.int64), np.array([recipes[row].inputs for row in some], dtype=np.int64))
+                for count, some in sorted(rows.items())
+                if count
+            ),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,13 +124,38 @@ class Choices:
         """The number of each content by its key."""
         return {content.key: number for number, content in enumerate(self.contents)}
 
+    @cached_property
+    def origins(self) -> dict[str, tuple[int, ...]]:
+        """Where the base streams arise, by their keys."""
+        return {content.key: content.origins for content in self.contents if content.origins}
+
     def needed(self, goal: int) -> tuple[int, ...]:
         """The contents that some way to the goal uses, inputs first; the goal is the last."""
-        wanted = {goal}
-        for number in range(goal, -1, -1):
-            if number in wanted:
-                wanted.update(i for way in self.ways[number] for i in self.recipes[way].inputs)
-        return tuple(sorted(wanted))
+        found = self._needed.get(goal)
+        if found is None:
+            wanted, waiting = {goal}, [goal]
+            while waiting:
+                for way in self.ways[waiting.pop()]:
+                    fresh = [one for one in self.recipes[way].inputs if one not in wanted]
+                    wanted.update(fresh)
+                    waiting.extend(fresh)
+            found = self._needed[goal] = tuple(sorted(wanted))
+        return found
+
+    @cached_property
+    def _needed(self) -> dict[int, tuple[int, ...]]:
+        return {}
+
+    def weighed(self, number: int) -> Weighed:
+        """The recipes of a content as arrays, to be weighed at all sites at once."""
+        found = self._weighed.get(number)
+        if found is None:
+            found = self._weighed[number] = Weighed.of([self.recipes[way] for way in self.ways[number]])
+        return found
+
+    @cached_property
+    def _weighed(self) -> dict[int, Weighed]:
+        return {}
 
 
 class Gathering:
@@ -119,10 +190,7 @@ class Gathering:
         order = _inputs_first(len(self._contents), self._recipes)
         place = {old: new for new, old in enumerate(order)}
         recipes = sorted(
-            (
-                replace(r, output=place[r.output], inputs=tuple(place[i] for i in r.inputs))
-                for r in self._recipes
-            ),
+            (replace(r, output=place[r.output], inputs=tuple(place[i] for i in r.inputs)) for r in self._recipes),
             key=lambda recipe: recipe.output,
         )
         return Choices(tuple(self._contents[old] for old in order), tuple(recipes))

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from tradewind.algebra.operators.core import Union
 from tradewind.network.network import Network
-from tradewind.placement.choices import Content
+from tradewind.placement.choices import Content, Work
 from tradewind.placement.plan import Hop, Plan, Step
 from tradewind.rewrites.split_by_key import exchanged
 
@@ -39,9 +39,7 @@ def _without_same(plan: Plan) -> Plan:
             key = names[key]
         return key
 
-    steps = frozenset(
-        replace(step, inputs=tuple(map(name, step.inputs))) for step in plan.steps if step.kind != "same"
-    )
+    steps = frozenset(replace(step, inputs=tuple(map(name, step.inputs))) for step in plan.steps if step.kind != "same")
     hops = frozenset(Hop(name(hop.content), hop.link, hop.bytes_per_second) for hop in plan.hops)
     return Plan(steps, hops, tuple(replace(goal, content=name(goal.content)) for goal in plan.goals))
 
@@ -81,10 +79,10 @@ def _joined(inner: Step, outer: Step, contents: Mapping[str, Content]) -> Step:
     rows = sum(contents[key].rows_per_second for key in inner.inputs)
     between = contents[inner.output].rows_per_second
     cores = outer.cores + (inner.cores * (1 - between / rows) if rows > 0 else 0.0)
-    operator, over = outer.operator, outer.over
-    if operator is not None and over:
-        old = over[place]
+    work = outer.work
+    if outer.operator is not None and outer.over:
+        old, over = outer.over[place], (*outer.over[:place], *inner.over, *outer.over[place + 1 :])
         new = inner.over[0] if len(inner.over) == 1 else Union(inner.over)
-        operator = exchanged(operator, {old: new})
-        over = (*over[:place], *inner.over, *over[place + 1 :])
-    return replace(outer, inputs=inputs, cores=cores, operator=operator, over=over)
+        operator = exchanged(outer.operator, {old: new})
+        work = Work(lambda: operator, lambda: over)
+    return replace(outer, inputs=inputs, cores=cores, work=work)

@@ -10,7 +10,7 @@ import numpy as np
 from tradewind.cost.prices import Prices
 from tradewind.network.network import Network, Numbers
 from tradewind.network.routes import Routes
-from tradewind.placement.choices import Content, Recipe, Sites
+from tradewind.placement.choices import Content, Recipe, Sites, Weighed
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,4 +44,14 @@ class Ground:
         found = np.full(len(cost), np.inf)
         allowed = list(recipe.at)
         found[allowed] = cost[allowed]
+        return found
+
+    def works(self, recipes: Weighed) -> Numbers:
+        """What each of many operators (row) costs at each site (column)."""
+        found = recipes.cores[:, None] * self.prices.per_core + self.prices.per_operator
+        for row, at in recipes.at:
+            allowed = list(at)
+            kept = found[row, allowed]
+            found[row] = np.inf
+            found[row, allowed] = kept
         return found

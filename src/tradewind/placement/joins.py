@@ -94,5 +94,3 @@ def _content(query: JoinQuery, names: tuple[str, ...], applied: frozenset[str]) 
     key = _key(names, applied, by_name)
     rate = query.rate(names, applied)
     return Content(key, rate, rate, origins, None, key)
-
-

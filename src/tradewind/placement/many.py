@@ -65,7 +65,13 @@ class Asked:
     @property
     def origins(self) -> dict[str, tuple[int, ...]]:
         """Where the base streams arise."""
-        return {content.key: content.origins for content in self.choices.contents if content.origins}
+        return self.choices.origins
+
+    @property
+    def reach(self) -> frozenset[str]:
+        """The keys of all contents that some way to the goal uses."""
+        numbers = self.choices.needed(self.choices.numbers[self.goal.content])
+        return frozenset(self.choices.contents[number].key for number in numbers)
 
 
 def one_by_one(
@@ -78,42 +84,69 @@ def one_by_one(
     return running
 
 
-def together(ground: Ground, asked: Sequence[Asked], *, offers: int = OFFERS) -> Running:
-    """All queries planned together: in order, then improved, with shared contents tried out."""
+def together(
+    ground: Ground, asked: Sequence[Asked], shared: Sequence[frozenset[str]] = (), *, offers: int = OFFERS
+) -> Running:
+    """All queries planned together: in order, then improved, with shared contents tried out.
+
+    `shared` are contents that only pay together, such as the partials of one grouping at several sites.
+    """
     best = improved(ground, asked, one_by_one(ground, asked))
     if len(asked) < 2:
         return best
-    for order in _orders(asked):
-        best = _cheaper(ground, best, improved(ground, asked, one_by_one(ground, order)))
-    common = _common(asked)
-    if common:
-        best = _cheaper(ground, best, _with_offers(ground, asked, common))
     trials = MOST_PLANS // (2 * len(asked))
+    reach = {one.goal.query: one.reach for one in asked}
+    for order in _orders(asked) if trials > OFFERS else ():
+        best = _cheaper(ground, best, improved(ground, asked, one_by_one(ground, order)))
+    groups = [_shares(group, asked, reach) for group in shared]
+    for group in [*([{k: v for one in groups for k, v in one.items()}] if groups else []), *groups[:trials]]:
+        best = _cheaper(ground, best, _with_offers(ground, asked, group, reach, best))
+    common = _common(asked, reach)
     keys = sorted(common, key=lambda one: common[one])[: min(offers, trials)]
+    if common:
+        best = _cheaper(ground, best, _with_offers(ground, asked, common, reach))
     for key in keys:
-        best = _cheaper(ground, best, _with_offers(ground, asked, {key: common[key]}, best))
-    return _with_meetings(ground, asked, keys[: (trials - len(keys)) // PLACES], best)
+        best = _cheaper(ground, best, _with_offers(ground, asked, {key: common[key]}, reach, best))
+    best = _with_meetings(ground, asked, keys[: (trials - len(keys)) // PLACES], reach, best)
+    return improved(ground, asked, best)
 
 
-def _with_meetings(ground: Ground, asked: Sequence[Asked], keys: Sequence[str], best: Running) -> Running:
+Reach = Mapping[str, frozenset[str]]
+"""For each query the contents that it could use."""
+
+
+def _shares(group: frozenset[str], asked: Sequence[Asked], reach: Reach) -> dict[str, float]:
+    """The contents of a group, each with the share that one of the queries that could use it would pay."""
+    users = sum(1 for one in asked if group & reach[one.goal.query])
+    return dict.fromkeys(group, 1 / max(1, users))
+
+
+def _with_meetings(ground: Ground, asked: Sequence[Asked], keys: Sequence[str], reach: Reach, best: Running) -> Running:
     """Contents brought, one by one, to sites where several queries could meet them, until none of that gains."""
-    places = {key: _meeting_places(ground, asked, key) for key in keys}
+    places = {key: _meeting_places(ground, asked, key, reach) for key in keys}
     gained = True
     while gained:
         gained = False
         for key in keys:
             for site in places[key]:
                 # The queries that could use it are planned anew, and, where there are few, all others too.
-                for anew in ([False, True] if len(asked) <= FEW else [False]):
-                    found = _with_brought(ground, asked, key, site, None if anew else best)
+                for anew in [False, True] if len(asked) <= FEW else [False]:
+                    found = _with_brought(ground, asked, key, site, reach, None if anew else best)
                     if found is _cheaper(ground, best, found):
                         best, gained = found, True
     return best
 
 
-def improved(ground: Ground, asked: Sequence[Asked], running: Running) -> Running:
+def _settled(ground: Ground, asked: Sequence[Asked], concerned: Sequence[Asked], running: Running) -> Running:
+    """What was tried, improved: all queries where there are few, else once those that it is about."""
+    if len(asked) <= FEW:
+        return improved(ground, asked, running)
+    return improved(ground, concerned, running, rounds=1)
+
+
+def improved(ground: Ground, asked: Sequence[Asked], running: Running, *, rounds: int = ROUNDS) -> Running:
     """Each query planned again against all others, until none gains."""
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         gained = False
         for one in asked:
             before = running.whole.cost(ground.prices)
@@ -132,39 +165,32 @@ def improved(ground: Ground, asked: Sequence[Asked], running: Running) -> Runnin
 
 def _orders(asked: Sequence[Asked]) -> list[Sequence[Asked]]:
     """Other orders of arrival that are worth a try: backwards, and by size."""
-    by_size = sorted(asked, key=lambda one: len(one.choices.contents))
+    by_size = sorted(asked, key=lambda one: len(one.reach))
     return [list(reversed(asked)), by_size, list(reversed(by_size))] if len(asked) <= OFFERS else []
 
 
-def _common(asked: Sequence[Asked]) -> dict[str, float]:
+def _common(asked: Sequence[Asked], reach: Reach) -> dict[str, float]:
     """Contents that several queries could use, each with the share of its cost that one of them would pay."""
-    counts = Counter(
-        content.key
-        for one in asked
-        for number, content in enumerate(one.choices.contents)
-        if content.key != one.goal.content
-    )
-    goals = Counter(one.goal.content for one in asked)
-    return {key: 1 / (count + goals[key]) for key, count in counts.items() if count + goals[key] > 1}
+    counts = Counter(key for one in asked for key in reach[one.goal.query])
+    return {key: 1 / count for key, count in counts.items() if count > 1}
 
 
-def _with_offers(ground: Ground, asked: Sequence[Asked], shares: Shares, start: Running | None = None) -> Running:
+def _with_offers(
+    ground: Ground, asked: Sequence[Asked], shares: Shares, reach: Reach, start: Running | None = None
+) -> Running:
     """The queries that could use what is offered planned anew at a share of its cost; then all improved in earnest."""
     running = Running(ground.network) if start is None else start.copy()
-    concerned = [one for one in asked if any(key in one.choices.numbers for key in shares)]
-    for one in concerned:
-        if one.goal.query in running.plans:
-            running.remove(one.goal.query)
-    rest = [one for one in asked if one not in concerned and one.goal.query not in running.plans]
-    for one in [*concerned, *rest]:
-        plan = exact(ground, one.choices, one.goal, running, shares)
-        running.add(one.goal.query, plan, one.origins)
-    return improved(ground, asked, running)
+    concerned = [one for one in asked if not reach[one.goal.query].isdisjoint(shares)]
+    for one in concerned if start is not None else ():
+        running.remove(one.goal.query)
+    for one in concerned if start is not None else asked:
+        running.add(one.goal.query, exact(ground, one.choices, one.goal, running, shares), one.origins)
+    return _settled(ground, asked, concerned, running)
 
 
-def _meeting_places(ground: Ground, asked: Sequence[Asked], key: str) -> list[int]:
+def _meeting_places(ground: Ground, asked: Sequence[Asked], key: str, reach: Reach) -> list[int]:
     """The sites where a content is worth having for all queries that could use it: cheap to bring there and on from."""
-    some = [one for one in asked if key in one.choices.numbers]
+    some = [one for one in asked if key in reach[one.goal.query]]
     choices = some[0].choices
     number = choices.numbers[key]
     found = tabulate(ground, choices, choices.needed(number))[number].swept.cost.copy()
@@ -175,12 +201,14 @@ def _meeting_places(ground: Ground, asked: Sequence[Asked], key: str) -> list[in
     return [int(site) for site in order if np.isfinite(found[site])]
 
 
-def _with_brought(ground: Ground, asked: Sequence[Asked], key: str, site: int, start: Running | None) -> Running:
+def _with_brought(
+    ground: Ground, asked: Sequence[Asked], key: str, site: int, reach: Reach, start: Running | None
+) -> Running:
     """A content brought to a site for nobody in particular, and queries planned anew that could use it, or all of them;
     it goes again where none does use it.
     """
     running = Running(ground.network) if start is None else start.copy()
-    concerned = [one for one in asked if key in one.choices.numbers]
+    concerned = [one for one in asked if key in reach[one.goal.query]]
     for one in concerned if start is not None else ():
         running.remove(one.goal.query)
     first = concerned[0]
@@ -188,7 +216,7 @@ def _with_brought(ground: Ground, asked: Sequence[Asked], key: str, site: int, s
     for one in concerned if start is not None else asked:
         running.add(one.goal.query, exact(ground, one.choices, one.goal, running), one.origins)
     running.remove("")
-    return improved(ground, asked, running)
+    return _settled(ground, asked, concerned, running)
 
 
 def _cheaper(ground: Ground, one: Running, other: Running) -> Running:

@@ -19,6 +19,8 @@ _BENDS = (0.0, 0.06, -0.06, 0.12, -0.12, 0.18, -0.18, 0.25, -0.25, 0.33, -0.33, 
 """How far a way may leave the straight line, as a part of its length; the first that passes no box is taken."""
 _ALONG = np.linspace(0.0, 1.0, 25)
 _LABEL_PLACES = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82)
+_AIR = 4.0
+"""Between the tip of an arrow and the box that it points to."""
 _SUFFIXES = ("", "k", "M", "G", "T", "P")
 
 Pair = tuple[int, int]
@@ -141,7 +143,9 @@ def _aside(curve: Curve, by: float) -> Curve:
 
 def between(curve: Curve, start: Rect, end: Rect) -> Curve:
     """A curve from the middles of two boxes, or near them, cut at their borders."""
-    return Curve(_leaves(curve.start, curve.bend, start), curve.bend, _leaves(curve.end, curve.bend, end))
+    # A little before the border, so that the box does not cover the head of an arrow that comes from aside.
+    near = Rect(end.x - _AIR, end.y - _AIR, end.width + 2 * _AIR, end.height + 2 * _AIR)
+    return Curve(_leaves(curve.start, curve.bend, start), curve.bend, _leaves(curve.end, curve.bend, near))
 
 
 def _leaves(inside: Point, towards: Point, box: Rect) -> Point:

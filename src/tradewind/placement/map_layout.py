@@ -108,7 +108,7 @@ def _majorized(points: Numbers, distances: Numbers) -> Numbers:
 
 
 def _upright(points: Numbers) -> Numbers:
-    """The same drawing with its longest direction across the page, and the sites declared last rather right and below."""
+    """The same drawing, its longest direction across the page and the sites declared last rather right and below."""
     centred = points - points.mean(axis=0)
     turned = centred @ np.linalg.svd(centred, full_matrices=False)[2].T
     later = np.arange(len(points)) ** 2.0 @ turned

@@ -14,7 +14,7 @@ import numpy as np
 from tradewind.algebra.operators.base import Operator
 from tradewind.cost.prices import Prices
 from tradewind.network.network import Network, Numbers
-from tradewind.placement.choices import Choices, Recipe
+from tradewind.placement.choices import Choices, Recipe, Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +26,24 @@ class Step:
     kind: str
     site: int
     cores: float = field(default=0.0, compare=False)
-    operator: Operator | None = field(default=None, compare=False)
-    over: tuple[Operator, ...] = field(default=(), compare=False)
-    """The nodes, below the operator, that stand for its inputs."""
+    work: Work | None = field(default=None, compare=False)
+
+    @property
+    def operator(self) -> Operator | None:
+        """The node that does it; made-up queries have none."""
+        return self.work.operator if self.work is not None else None
+
+    @property
+    def over(self) -> tuple[Operator, ...]:
+        """The nodes, below the operator, that stand for its inputs."""
+        return self.work.over if self.work is not None else ()
 
 
 def step_of(choices: Choices, recipe: Recipe, site: int) -> Step:
     """A recipe at work at a site."""
     keys = tuple(choices.contents[number].key for number in recipe.inputs)
     output = choices.contents[recipe.output].key
-    return Step(output, keys, recipe.kind, site, recipe.cores, recipe.operator, recipe.over)
+    return Step(output, keys, recipe.kind, site, recipe.cores, recipe.work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +79,8 @@ class Plan:
         """What its links, cores and operators cost together."""
         moved = sum(hop.bytes_per_second * float(prices.per_byte[hop.link]) for hop in self.hops)
         worked = sum(
-            step.cores * float(prices.per_core[step.site]) + float(prices.per_operator[step.site]) for step in self.steps
+            step.cores * float(prices.per_core[step.site]) + float(prices.per_operator[step.site])
+            for step in self.steps
         )
         return moved + worked
 

@@ -13,7 +13,7 @@ from tradewind.errors import InputError, unknown
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.network.network import Network
 from tradewind.placement.bottom_up import bottom_up
-from tradewind.placement.choices import Choices, merged
+from tradewind.placement.choices import Choices
 from tradewind.placement.constrained import Bounded, constrained
 from tradewind.placement.exact import exact
 from tradewind.placement.exhaustive import exhaustive
@@ -114,7 +114,9 @@ def _by_prices(task: Problem, planner: str) -> _Found:
     try:
         if planner == "mip":
             return _by_mip(task)
-        running = together(task.ground, task.asked) if planner == "exact" else _each(task, _ONE_BY_ONE[planner])
+        running = (
+            together(task.ground, task.asked, task.shared) if planner == "exact" else _each(task, _ONE_BY_ONE[planner])
+        )
     except InputError as error:
         raise _explained(task, error) from None
     whole = fused(running.whole, task.network, task.contents)
@@ -142,7 +144,7 @@ def _by_mip(task: Problem) -> _Found:
 def _rests_on(task: Problem, whole: Plan, one: Asked) -> Plan:
     """The part of a plan of many queries that one of them rests on."""
     running = Running(task.network)
-    running.add("all", replace(whole, goals=()), {k: s for other in task.asked for k, s in other.origins.items()})
+    running.add("all", replace(whole, goals=()), one.origins)
     steps, hops = running.support(one.goal.content, one.goal.site)
     return Plan(frozenset(steps), frozenset(hops), (one.goal,))
 
@@ -164,7 +166,8 @@ def _within_limits(task: Problem) -> _Found:
 
 
 def _merged(task: Problem) -> Choices:
-    return merged([one.choices for one in task.asked])
+    """All queries were read into the same choices."""
+    return task.asked[0].choices
 
 
 def _metric(task: Problem) -> Metric:
@@ -241,12 +244,10 @@ def _value(task: Problem, plan: Plan) -> float:
 
 def _everything_shipped(task: Problem) -> Plan:
     """What it would take to bring all rows to where answers are wanted, if they were allowed to go there."""
-    free = []
-    for one in task.asked:
-        contents = tuple(replace(content, within=None) for content in one.choices.contents)
-        recipes = tuple(replace(recipe, at=None) for recipe in one.choices.recipes)
-        free.append(Asked(one.goal, Choices(contents, recipes)))
-    return one_by_one(task.ground, free, ship_all).whole
+    choices = _merged(task)
+    contents = tuple(replace(content, within=None) for content in choices.contents)
+    free = Choices(contents, tuple(replace(recipe, at=None) for recipe in choices.recipes))
+    return one_by_one(task.ground, [Asked(one.goal, free) for one in task.asked], ship_all).whole
 
 
 def _explained(task: Problem, error: InputError) -> InputError:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from tradewind.algebra.durations import format_duration
@@ -20,11 +20,11 @@ from tradewind.frontends.deployment.deployment import Deployment, Query
 from tradewind.network.declared import declared
 from tradewind.network.network import Network
 from tradewind.placement.aggregation_trees import Cover, covers
-from tradewind.placement.choices import Content, Gathering
+from tradewind.placement.choices import Content
 from tradewind.placement.ground import Ground
 from tradewind.placement.many import Asked
 from tradewind.placement.plan import Goal
-from tradewind.placement.reading import Reader
+from tradewind.placement.reading import MOST_INPUTS, Notes, Reader
 from tradewind.placement.residency import Residency
 from tradewind.placement.sharing import shared_partials
 from tradewind.rewrites.alternatives import alternatives
@@ -36,6 +36,9 @@ from tradewind.rewrites.split_aggregate import split_aggregate
 
 USD_PER_GB = 0.01
 """What a link costs that declares no price, in dollars for a gigabyte."""
+
+FEW_INPUTS = 3
+"""Of partials that are shared, all sets of so many inputs are weighed, and of more those that the network suggests."""
 
 _MOST_ALTERNATIVES = 16
 """So many other graphs of one query are weighed beside the rules' own."""
@@ -52,6 +55,8 @@ class Problem:
     ground: Ground
     residency: Residency
     asked: tuple[Asked, ...]
+    shared: tuple[frozenset[str], ...]
+    """What several queries could share: each the keys of the contents that make it up."""
     figures: Mapping[str, Statistics]
     fired: Mapping[str, tuple[Fired, ...]]
     warnings: tuple[str, ...]
@@ -91,9 +96,9 @@ def problem(
         figures[name] = Statistics(known, name)
         graphs[name], fired[name] = done.graph, done.trace
     reading = _Reading(deployment, ground, residency, figures, graphs)
-    asked = reading.all(share=share)
+    asked, shared = reading.all(share=share)
     warnings = (*_unpriced(deployment), *dict.fromkeys(text for one in figures.values() for text in one.warnings))
-    return Problem(deployment, ground, residency, asked, figures, fired, warnings)
+    return Problem(deployment, ground, residency, asked, shared, figures, fired, warnings)
 
 
 def _unpriced(deployment: Deployment) -> Sequence[str]:
@@ -115,17 +120,32 @@ class _Reading:
     residency: Residency
     figures: Mapping[str, Statistics]
     graphs: Mapping[str, Graph]
+    notes: Notes = field(default_factory=Notes)
 
-    def all(self, *, share: bool) -> tuple[Asked, ...]:
-        """Every query's choices; read twice where queries may share, as partials of all must be known first."""
-        met: dict[str, list[Partials]] = {}
-        asked = tuple(self._one(name, query, (), met) for name, query in self.deployment.queries.items())
-        if not share or len(asked) < 2:
-            return asked
-        finer = self._finer(met)
-        if not finer:
-            return asked
-        return tuple(self._one(name, query, finer, {}) for name, query in self.deployment.queries.items())
+    def all(self, *, share: bool) -> tuple[tuple[Asked, ...], tuple[frozenset[str], ...]]:
+        """Every query with the choices of all; and what several could share, each as the contents that make it up."""
+        readers = {name: self._reader(name) for name in self.deployment.queries}
+        keys = {name: self._read(name, reader) for name, reader in readers.items()}
+        shared = tuple(self._share(readers)) if share and len(readers) > 1 else ()
+        choices = self.notes.gathering.choices()
+        asked = tuple(Asked(Goal(name, keys[name], self._sink(name)), choices) for name in self.deployment.queries)
+        return asked, shared
+
+    def _read(self, name: str, reader: Reader) -> str:
+        number = reader.content(self.graphs[name][name])
+        for other in _others(name, self.graphs[name]):
+            reader.alternative(number, other)
+        return self.notes.gathering[number].key
+
+    def _share(self, readers: Mapping[str, Reader]) -> Iterator[frozenset[str]]:
+        """Let aggregates be made of partials that serve several of them, sent as often as the freshest query asks."""
+        freshest = self._reader(self._freshest, most_inputs=FEW_INPUTS)
+        met = [(reader, parts) for reader in readers.values() for parts in dict.fromkeys(reader.aggregates)]
+        every = [parts for _, parts in met]
+        equal = [parts for parts, count in Counter(every).items() if count > 1]
+        for fine in dict.fromkeys([*equal, *shared_partials(every, self.figures[self._freshest])]):
+            if sum(reader.made_of(parts, fine, freshest) for reader, parts in met) > 1:
+                yield frozenset(self.notes.gathering[number].key for number in freshest.sets(fine).values())
 
     @property
     def _freshest(self) -> str:
@@ -133,30 +153,21 @@ class _Reading:
         wishes = {name: query.fresh_within for name, query in self.deployment.queries.items()}
         return min(wishes, key=lambda name: math.inf if (wish := wishes[name]) is None else wish)
 
-    def _finer(self, met: Mapping[str, Sequence[Partials]]) -> Sequence[Partials]:
-        """Partials that serve several queries, weighed at the pace of the one that is to be freshest."""
-        every = [one for some in met.values() for one in dict.fromkeys(some)]
-        equal = [one for one, count in Counter(every).items() if count > 1]
-        return [*dict.fromkeys([*equal, *shared_partials(every, self.figures[self._freshest])])]
+    def _sink(self, name: str) -> int:
+        return self.ground.network.number(self.deployment.queries[name].deliver.site)
 
-    def _one(self, name: str, query: Query, finer: Sequence[Partials], met: dict[str, list[Partials]]) -> Asked:
-        network = self.ground.network
-        sink = network.number(query.deliver.site)
-        gathering = Gathering()
-        reader = self._reader(gathering, name, sink)
-        reader.pins, reader.finer = query.pin, finer
-        reader.freshest = self._reader(gathering, self._freshest, sink)
-        number = reader.content(self.graphs[name][name])
-        for other in _others(name, self.graphs[name]):
-            reader.alternative(number, other)
-        met[name] = reader.aggregates
-        return Asked(Goal(name, gathering[number].key, sink), gathering.choices())
-
-    def _reader(self, gathering: Gathering, name: str, sink: int) -> Reader:
-        wish = self.deployment.queries[name].fresh_within
-        pace = "" if wish is None else format_duration(wish)
-        families = partial(self._families, sink=sink)
-        return Reader(gathering, self.ground.network, self.figures[name], self.residency, {}, pace, families)
+    def _reader(self, name: str, most_inputs: int = MOST_INPUTS) -> Reader:
+        query = self.deployment.queries[name]
+        return Reader(
+            self.notes,
+            self.ground.network,
+            self.figures[name],
+            self.residency,
+            query.pin if most_inputs == MOST_INPUTS else {},
+            "" if query.fresh_within is None else format_duration(query.fresh_within),
+            partial(self._families, sink=self._sink(name)),
+            most_inputs,
+        )
 
     def _families(self, parts: Partials, sink: int) -> Sequence[Cover]:
         origins = [self._origin(part) for part in parts.parts]

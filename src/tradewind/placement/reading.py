@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from itertools import combinations
 from typing import Protocol
 
@@ -17,14 +18,14 @@ from tradewind.algebra.operators.base import Operator, walk
 from tradewind.algebra.operators.core import Filter, Join, Map, Source, Union
 from tradewind.network.network import Network
 from tradewind.placement.aggregation_trees import Cover
-from tradewind.placement.choices import Content, Gathering, Recipe
+from tradewind.placement.choices import Content, Gathering, Recipe, Work
 from tradewind.placement.residency import Residency
 from tradewind.rewrites.join_order import JoinBlock, join_block
 from tradewind.rewrites.partials import Members, Partials, from_finer, partials
 
-MOST_INPUTS = 8
+MOST_INPUTS = 6
 """Of so many inputs all sets are weighed; of more, only those that lie together in the network."""
-MOST_PARTED = 6
+MOST_PARTED = 4
 """Sets of so many inputs are put together in all ways; larger ones, two parts at a time."""
 
 
@@ -55,10 +56,20 @@ Families = Callable[[Partials], Sequence[Cover]]
 
 
 @dataclass
-class Reader:
-    """Reads the graph of one query into choices that may be shared with others."""
+class Notes:
+    """What the queries of a deployment have been read into so far: equal parts of two queries are read once."""
 
-    gathering: Gathering
+    gathering: Gathering = field(default_factory=Gathering)
+    known: dict[str, int] = field(default_factory=dict)
+    sets: dict[tuple[Partials, str], dict[Members, int]] = field(default_factory=dict)
+    """The contents of sets of an aggregate's inputs, by how it is read."""
+
+
+@dataclass
+class Reader:
+    """Reads the graph of one query, with its rates and pins, into the choices of all."""
+
+    notes: Notes
     network: Network
     figures: Figures
     residency: Residency
@@ -66,26 +77,25 @@ class Reader:
     pace: str = ""
     """Tells apart partials that are sent at another pace."""
     families: Families | None = None
-    finer: Sequence[Partials] = ()
-    """Partials that other queries want too, and that this one may be made of."""
-    freshest: Reader | None = None
-    """Reads those partials, at the pace of the query that is to be freshest."""
+    most_inputs: int = MOST_INPUTS
     aggregates: list[Partials] = field(default_factory=list)
     """The partials that were met, for others to share."""
-    _known: dict[str, int] = field(default_factory=dict)
-    _read_sets: dict[Partials, dict[Members, int]] = field(default_factory=dict)
 
     def content(self, node: Operator) -> int:
         """The number of the content that a node gives, with all ways to make it."""
         key = self._key(node)
-        found = self._known.get(key)
+        found = self.notes.known.get(key)
         if found is None:
-            found = self._known[key] = self._read(node)
+            found = self.notes.known[key] = self._read(node)
         return found
 
     def _key(self, node: Operator) -> str:
         marks = self.pace if _partial_below(node) else ""
-        pins = ",".join(f"{kind}={site}" for kind, site in sorted(self.pins.items()) if _has(node, kind))
+        pins = (
+            ",".join(f"{kind}={site}" for kind, site in sorted(self.pins.items()) if _has(node, kind))
+            if self.pins
+            else ""
+        )
         return node.fingerprint + (f"@{marks}" if marks else "") + (f"!{pins}" if pins else "")
 
     def _read(self, node: Operator) -> int:
@@ -106,19 +116,22 @@ class Reader:
         flow = self.figures.flow(node)
         within = self.residency.bounds(node).within
         key = self._key(node)
-        return self.gathering.content(
+        return self.notes.gathering.content(
             Content(key, flow.bytes_per_second, flow.rows_per_second, origins, within, label(node), node)
         )
 
     def _recipe(
         self, output: int, inputs: Sequence[int], node: Operator, over: Sequence[Operator], kind: str | None = None
     ) -> None:
-        name = kind or node.kind
-        site = self.pins.get(name)
-        at = frozenset([self.network.number(site)]) if site is not None else None
         below = set(walk(*over))
         cores = sum(self.figures.cores(one) for one in walk(node) if one not in below)
-        self.gathering.recipe(Recipe(output, tuple(inputs), name, cores, at, node, tuple(over)))
+        work = Work(lambda: node, lambda: tuple(over))
+        self._way(output, inputs, kind or node.kind, cores, work)
+
+    def _way(self, output: int, inputs: Sequence[int], kind: str, cores: float, work: Work) -> None:
+        site = self.pins.get(kind)
+        at = frozenset([self.network.number(site)]) if site is not None else None
+        self.notes.gathering.recipe(Recipe(output, tuple(inputs), kind, cores, at, work))
 
     def _source(self, node: Source) -> int:
         origins = tuple(dict.fromkeys(node.origins))
@@ -155,7 +168,7 @@ class Reader:
         if len(members) == 1:
             return self.content(node)
         output = self._add(node)
-        self._known[self._key(node)] = output
+        self.notes.known[self._key(node)] = output
         for left, right in block.halves(members):
             over = (block.joined(left), block.joined(right))
             self._recipe(output, [numbers[left], numbers[right]], block.of_halves(left, right), over, "join")
@@ -168,39 +181,37 @@ class Reader:
             self._recipe(output, [self.content(child) for child in node.inputs], node, node.inputs)
             return output
         self.aggregates.append(parts)
-        states = self.states(parts)
+        states = self.sets(parts)[parts.everything]
         self._recipe(output, [states], whole, (parts.states(parts.everything),), "merge")
         return output
 
-    def states(self, parts: Partials) -> int:
-        """The states of all inputs of an aggregate together, in all trees that are worth weighing."""
-        numbers = self._sets(parts)
-        for fine in self.finer:
-            if self._made_of(parts, fine, frozenset([0])) is None or self.freshest is None:
-                continue
-            deeper = self.freshest.sets(fine)
-            for members, number in numbers.items():
-                made = self._made_of(parts, fine, members)
-                if made is not None and members in deeper:
-                    self._recipe(number, [deeper[members]], made, (fine.states(members),), "combine")
-        return numbers[parts.everything]
+    def made_of(self, parts: Partials, fine: Partials, other: Reader) -> bool:
+        """Let an aggregate that was met be made of finer partials, as another reader reads them; whether it can be."""
+        if self._made_of(parts, fine, other, frozenset([0])) is None:
+            return False
+        deeper = other.sets(fine)
+        for members, number in self.sets(parts).items():
+            made = self._made_of(parts, fine, other, members) if members in deeper else None
+            if made is not None and deeper[members] != number:
+                self._recipe(number, [deeper[members]], made, (fine.states(members),), "combine")
+        return True
 
-    def _made_of(self, parts: Partials, fine: Partials, members: Members) -> Operator | None:
+    def _made_of(self, parts: Partials, fine: Partials, other: Reader, members: Members) -> Operator | None:
         """Some states made of finer ones, or of the same ones that come more often."""
-        if parts == fine and self.freshest is not None and self.freshest.pace != self.pace:
+        if parts == fine and other.pace != self.pace:
             return Combine(fine.states(members), fine.groups, detached(fine.functions))
         return from_finer(parts, fine, members)
 
     def sets(self, parts: Partials) -> dict[Members, int]:
-        """A content for each set of inputs that is worth bringing together, read once."""
-        if parts not in self._read_sets:
-            self._read_sets[parts] = self._sets(parts)
-        return self._read_sets[parts]
+        """A content for each set of inputs that is worth bringing together."""
+        key = (parts, f"{self.pace} {sorted(self.pins.items())}")
+        found = self.notes.sets.get(key)
+        if found is None:
+            found = self.notes.sets[key] = self._sets(parts)
+        return found
 
     def alternative(self, number: int, node: Operator) -> None:
         """Another node for the same answer, as one more way to make a content."""
-        if node.fingerprint == self.gathering[number].key:
-            return
         same = self.content(node)
         if same != number:
             self._recipe(number, [same], node, (node,), "same")
@@ -213,18 +224,23 @@ class Reader:
             node = parts.states(one)
             numbers[one] = self._add(node)
             self._recipe(numbers[one], [self.content(part)], node, (part,))
+        per_row: dict[Members, float] = {}
         for members, some in self._covers(parts):
             if members not in numbers:
-                numbers[members] = self._add(parts.states(members))
-            over = tuple(parts.states(one) for one in some)
-            made = parts.brought_together(some)
-            self._recipe(numbers[members], [numbers[one] for one in some], made, over, "combine")
+                node = parts.states(members)
+                numbers[members] = self._add(node)
+                rows = sum(self.figures.flow(child).rows_per_second for child in node.inputs)
+                per_row[members] = self.figures.cores(node) / rows if rows > 0 else 0.0
+            inputs = [numbers[one] for one in some]
+            rows = sum(self.notes.gathering[one].rows_per_second for one in inputs)
+            work = Work(partial(parts.brought_together, some), partial(_states, parts, some))
+            self._way(numbers[members], inputs, "combine", per_row[members] * rows, work)
         return numbers
 
     def _covers(self, parts: Partials) -> Sequence[Cover]:
         """Every set and every way to halve it, where there are few; else those that the network suggests."""
         everything = sorted(parts.everything)
-        if len(everything) > MOST_INPUTS and self.families is not None:
+        if len(everything) > self.most_inputs and self.families is not None:
             found = list(self.families(parts))
             if parts.everything not in (members for members, _ in found):
                 found.append((parts.everything, tuple(frozenset([one]) for one in everything)))
@@ -235,6 +251,10 @@ class Reader:
             for members in combinations(everything, size)
             for parts in _ways(members)
         ]
+
+
+def _states(parts: Partials, some: Sequence[Members]) -> tuple[Operator, ...]:
+    return tuple(parts.states(one) for one in some)
 
 
 def _ways(members: tuple[int, ...]) -> list[tuple[Members, ...]]:
@@ -264,6 +284,7 @@ def _partitions(members: tuple[int, ...]) -> Iterator[tuple[Members, ...]]:
             yield (part | {first}, *parts[:place], *parts[place + 1 :])
 
 
+@lru_cache(maxsize=65_536)
 def _partial_below(node: Operator) -> bool:
     return any(isinstance(one, Partial | Aggregate) for one in walk(node))
 

@@ -194,7 +194,9 @@ class Report:
     def _read_at(self, step: Step) -> Iterable[int]:
         place = (step.output, step.site)
         found = {
-            other.site for other in self.plan.steps if any(self.made_at(key, other.site) == place for key in other.inputs)
+            other.site
+            for other in self.plan.steps
+            if any(self.made_at(key, other.site) == place for key in other.inputs)
         }
         return found | {g.site for g in self.plan.goals if self.made_at(g.content, g.site) == place}
 

@@ -22,15 +22,18 @@ class Running:
     def __init__(self, network: Network) -> None:
         self.network = network
         self.plans: dict[str, Plan] = {}
-        self._origins: dict[str, Origins] = {}
+        self._provided: dict[str, Providers] = {}
         self._providers: Providers = {}
         self._sites: dict[str, set[int]] = {}
 
     def add(self, query: str, plan: Plan, origins: Origins) -> None:
         """Let a query run by a plan; `origins` are the sites of the base streams that the plan may read."""
         self.plans[query] = plan
-        self._origins[query] = origins
-        for place, provider in providers(plan, self.network, origins).items():
+        self._provided[query] = providers(plan, self.network, _read(plan, origins))
+        self._provide(query)
+
+    def _provide(self, query: str) -> None:
+        for place, provider in self._provided[query].items():
             if place not in self._providers:
                 self._providers[place] = provider
                 if provider is not None:
@@ -40,17 +43,16 @@ class Running:
         """Stop a query; what no other query rests on is given back. Its plan is returned."""
         if query not in self.plans:
             raise unknown("query", query, self.plans)
-        gone = self.plans.pop(query)
-        rest = dict(self.plans)
-        self.plans, self._providers, self._sites = {}, {}, {}
-        for name, plan in rest.items():
-            self.add(name, plan, self._origins[name])
-        return gone
+        del self._provided[query]
+        self._providers, self._sites = {}, {}
+        for name in self._provided:
+            self._provide(name)
+        return self.plans.pop(query)
 
     def copy(self) -> Running:
         """Another one with the same queries, to try something with."""
         found = Running(self.network)
-        found.plans, found._origins = dict(self.plans), dict(self._origins)
+        found.plans, found._provided = dict(self.plans), dict(self._provided)  # noqa: SLF001 - of the same class
         found._providers = dict(self._providers)
         found._sites = {key: set(sites) for key, sites in self._sites.items()}
         return found
@@ -69,6 +71,13 @@ class Running:
         steps = frozenset(step for plan in self.plans.values() for step in plan.steps)
         hops = frozenset(hop for plan in self.plans.values() for hop in plan.hops)
         return Plan(steps, hops, tuple(goal for plan in self.plans.values() for goal in plan.goals))
+
+
+def _read(plan: Plan, origins: Origins) -> dict[str, Iterable[int]]:
+    """The origins of the base streams that a plan has anything to do with."""
+    keys = {key for step in plan.steps for key in step.inputs}
+    keys |= {hop.content for hop in plan.hops} | {goal.content for goal in plan.goals}
+    return {key: origins[key] for key in keys if key in origins}
 
 
 def added(plan: Plan, running: Running | None, prices: Prices) -> float:

@@ -17,32 +17,43 @@ from tradewind.rewrites.partials import Partials, from_finer, wider
 def shared_partials(met: Sequence[Partials], figures: Figures) -> list[Partials]:
     """Partials that would serve two or more of those that were met, and weigh less than these apart."""
     clusters = list(dict.fromkeys(met))
-    weight = {one: _weight(one, figures) for one in clusters}
+    weigh = _Weights(figures)
+    gains = {pair: weigh.gain(*pair) for pair in combinations(clusters, 2)}
     made: list[Partials] = []
-    while True:
-        best: tuple[float, Partials, Partials, Partials] | None = None
-        for one, other in combinations(clusters, 2):
-            common = wider(one, other)
-            if common is None:
-                continue
-            if common not in weight:
-                weight[common] = _weight(common, figures)
-            gain = weight[one] + weight[other] - weight[common]
-            if gain > 0 and (best is None or gain > best[0]):
-                best = gain, one, other, common
-        if best is None:
-            return [one for one in made if one not in met and _serves(one, met) > 1]
-        _, one, other, common = best
-        clusters = [cluster for cluster in clusters if cluster not in (one, other)]
-        if common not in clusters:
-            clusters.append(common)
+    while gains:
+        pair = max(gains, key=lambda one: gains[one][0])
+        gain, common = gains[pair]
+        if gain <= 0 or common is None:
+            break
         made.append(common)
+        clusters = [cluster for cluster in clusters if cluster not in pair]
+        gains = {other: found for other, found in gains.items() if not set(other) & set(pair)}
+        if common not in clusters:
+            gains.update({(one, common): weigh.gain(one, common) for one in clusters})
+            clusters.append(common)
+    return [one for one in dict.fromkeys(made) if one not in met and _serves(one, met) > 1]
+
+
+class _Weights:
+    """Bytes per second that partials send, and what two of them would save as one."""
+
+    def __init__(self, figures: Figures) -> None:
+        self.figures = figures
+        self._known: dict[Partials, float] = {}
+
+    def gain(self, one: Partials, other: Partials) -> tuple[float, Partials | None]:
+        """What common partials of two would save, and these."""
+        common = wider(one, other)
+        if common is None:
+            return 0.0, None
+        return self._of(one) + self._of(other) - self._of(common), common
+
+    def _of(self, one: Partials) -> float:
+        # Inputs are alike but for their rates, so the first stands for all.
+        if one not in self._known:
+            self._known[one] = self.figures.flow(one.states(frozenset([0]))).bytes_per_second
+        return self._known[one]
 
 
 def _serves(fine: Partials, met: Sequence[Partials]) -> int:
-    return sum(from_finer(one, fine, frozenset([0])) is not None for one in met)
-
-
-def _weight(one: Partials, figures: Figures) -> float:
-    """Bytes per second that leave all inputs."""
-    return sum(figures.flow(one.states(frozenset([number]))).bytes_per_second for number in one.everything)
+    return sum(one == fine or from_finer(one, fine, frozenset([0])) is not None for one in met)

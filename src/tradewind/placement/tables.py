@@ -55,7 +55,7 @@ def tabulate(
 ) -> dict[int, Table]:
     """The least cost of each wanted content at each site, as far as they are worth following."""
     tables: dict[int, Table] = {}
-    costs: dict[int, Numbers] = {}
+    costs = _Costs(wanted, len(choices.contents), len(ground.network))
     for number in wanted:
         content = choices.contents[number]
         base, chosen = _base(ground, choices, number, costs)
@@ -77,7 +77,28 @@ def tabulate(
     return tables
 
 
-def _base(ground: Ground, choices: Choices, number: int, costs: Mapping[int, Numbers]) -> tuple[Numbers, Indices]:
+class _Costs:
+    """The least cost of the contents so far, a row for each."""
+
+    def __init__(self, wanted: tuple[int, ...], contents: int, sites: int) -> None:
+        self._rows = np.empty((len(wanted), sites))
+        self._places = np.zeros(contents, dtype=np.int64)
+        self._places[list(wanted)] = np.arange(len(wanted))
+
+    def __getitem__(self, number: int) -> Numbers:
+        found: Numbers = self._rows[self._places[number]]
+        return found
+
+    def __setitem__(self, number: int, cost: Numbers) -> None:
+        self._rows[self._places[number]] = cost
+
+    def of(self, inputs: Indices) -> Numbers:
+        """The costs of several contents together (a row of numbers each), for many such rows."""
+        found: Numbers = self._rows[self._places[inputs]].sum(axis=1)
+        return found
+
+
+def _base(ground: Ground, choices: Choices, number: int, costs: _Costs) -> tuple[Numbers, Indices]:
     """The least cost of making a content at each site, and the recipe that it is made by."""
     size = len(ground.network)
     ways = choices.ways[number]
@@ -85,17 +106,16 @@ def _base(ground: Ground, choices: Choices, number: int, costs: Mapping[int, Num
         return np.full(size, np.inf), np.full(size, _ARISES, dtype=np.int64)
     if not ground.routes(None).dense:
         return _base_where_possible(ground, choices, ways, costs)
-    recipes = [choices.recipes[way] for way in ways]
-    totals = np.array([ground.work(recipe) for recipe in recipes])
-    for row, recipe in enumerate(recipes):
-        for one in recipe.inputs:
-            totals[row] += costs[one]
+    recipes = choices.weighed(number)
+    totals = ground.works(recipes)
+    for rows, inputs in recipes.inputs:
+        totals[rows] += costs.of(inputs)
     best = totals.argmin(axis=0)
     return totals[best, np.arange(size)], np.asarray(ways, dtype=np.int64)[best]
 
 
 def _base_where_possible(
-    ground: Ground, choices: Choices, ways: tuple[int, ...], costs: Mapping[int, Numbers]
+    ground: Ground, choices: Choices, ways: tuple[int, ...], costs: _Costs
 ) -> tuple[Numbers, Indices]:
     """The same for large networks, looking only at sites where all inputs of a recipe are to be had."""
     size = len(ground.network)

@@ -132,7 +132,7 @@ def wider(one: Partials, other: Partials) -> Partials | None:
     if any(a.base != b.base for a, b in bases):
         return None
     window = _common_window(one.window, other.window)
-    if window is None and (one.window is not None or other.window is not None):
+    if (window is None) != (one.window is None and other.window is None):
         return None
     common = [c for c in bases[0][0].conditions if all(c in a.conditions and c in b.conditions for a, b in bases)]
     rest = {c for a, b in bases for c in (*a.conditions, *b.conditions) if c not in common}
@@ -156,16 +156,11 @@ def _narrowed(node: Operator, names: tuple[str, ...]) -> Operator:
 
 
 def _common_window(one: Window | None, other: Window | None) -> TimeWindow | None:
-    """A tumbling window that tiles both; one of them may be none at all."""
-    some = [window for window in (one, other) if window is not None]
-    if not some or not all(isinstance(window, TimeWindow) for window in some):
+    """A tumbling window that tiles both. Rows without a time are in no window, so both must have one."""
+    if not isinstance(one, TimeWindow) or not isinstance(other, TimeWindow) or one.column != other.column:
         return None
-    times = [window for window in some if isinstance(window, TimeWindow)]
-    if len({window.column for window in times}) > 1:
-        return None
-    size = math.gcd(*(window.size for window in times), *(window.step for window in times))
-    size = math.gcd(size, times[0].offset - times[-1].offset)
-    return TimeWindow(times[0].column, size, size, times[0].offset % size)
+    size = math.gcd(one.size, one.step, other.size, other.step, one.offset - other.offset)
+    return TimeWindow(one.column, size, size, one.offset % size)
 
 
 def from_finer(coarse: Partials, fine: Partials, members: Members) -> Operator | None:
@@ -195,16 +190,17 @@ def from_finer(coarse: Partials, fine: Partials, members: Members) -> Operator |
     schema = fine.parts[0].schema
     if not all(columns_of(c) <= set(fine.keys) and respects_equality(c, schema) for c in asked[0]):
         return None
-    window = coarse.window
-    if window == fine.window:
-        window = None
-    elif window is not None and not (
-        isinstance(window, TimeWindow) and isinstance(fine.window, TimeWindow) and tiles(fine.window, window)
-    ):
-        return None
+    window: TimeWindow | None = None
+    if coarse.window != fine.window:
+        # Rows without a time are in no window: an aggregate without one cannot be made of windows.
+        if not isinstance(coarse.window, TimeWindow) or not isinstance(fine.window, TimeWindow):
+            return None
+        if not tiles(fine.window, coarse.window):
+            return None
+        window = coarse.window
     states = filtered(fine.states(members), asked[0])
     keys = coarse.groups if window is None else coarse.keys
-    return Combine(states, keys, detached(coarse.functions), window)  # type: ignore[arg-type]  # checked above
+    return Combine(states, keys, detached(coarse.functions), window)
 
 
 def _asked(narrow: Operator, wide: Operator) -> tuple[Expression, ...] | None:
