@@ -25,14 +25,14 @@ def random_set(seed: int, *, queries: int = 4, sites: int = 7, streams: int = 4)
     network = Network.of([Place(name) for name in names], both_ways(wires))
     ground = Ground(network, Prices.of_links(network, network.usd_per_gb))
     known = [Input(f"s{n}", (chance.randrange(sites),), chance.uniform(20, 100)) for n in range(streams)]
-    selectivity = {
-        frozenset((a.name, b.name)): 10 ** chance.uniform(-2.3, -1.7) for a, b in combinations(known, 2)
-    }
+    selectivity = {frozenset((a.name, b.name)): 10 ** chance.uniform(-2.3, -1.7) for a, b in combinations(known, 2)}
     kept = {(one.name, f"f{n}"): chance.uniform(0.3, 0.95) for one in known for n in range(3)}
     asked = []
     for number in range(queries):
         some = chance.sample(known, chance.choice((2, 3)))
-        inputs = tuple(_filtered(one, f"f{chance.randrange(3)}", kept) if chance.random() < 0.3 else one for one in some)
+        inputs = tuple(
+            _filtered(one, f"f{chance.randrange(3)}", kept) if chance.random() < 0.3 else one for one in some
+        )
         choices, key = join_choices(JoinQuery(inputs, selectivity))
         asked.append(Asked(Goal(f"q{number}", key, chance.randrange(sites)), choices))
     return ground, asked

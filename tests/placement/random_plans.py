@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-
 from tests.random_graphs import ORIGINS, random_graph
 from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.base import Operator

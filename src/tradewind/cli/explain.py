@@ -43,8 +43,9 @@ def explain(
         typer.echo(json.dumps(as_data(written, done) | placed, indent=2))
         return
     typer.echo(as_text(written, done))
-    for name in written.names if report is not None else ():
-        typer.echo("\n".join(["", "Where it runs", "=============", *tree(report, name)]))
+    if report is not None:
+        for name in written.names:
+            typer.echo("\n".join(["", "Where it runs", "=============", *tree(report, name)]))
 
 
 def as_data(written: Graph, done: Rewritten) -> dict[str, object]:

@@ -11,6 +11,7 @@ import typer
 from tradewind.cli.check import check
 from tradewind.cli.demo import demo
 from tradewind.cli.doctor import doctor
+from tradewind.cli.experiment import experiment
 from tradewind.cli.explain import explain
 from tradewind.cli.plan import plan
 from tradewind.cli.results import results
@@ -33,6 +34,7 @@ app.command()(explain)
 app.command()(run)
 app.command()(results)
 app.command()(demo)
+app.command()(experiment)
 app.command()(doctor)
 
 

@@ -45,9 +45,10 @@ def as_text(report: Report, seconds: float) -> str:
     chosen = report.chosen
     objective = chosen.problem.deployment.objective
     unit = UNITS.get(objective, "")
-    parts = ["What runs where", "===============", *_sites(report), "", "What crosses the links", "======================"]
-    parts += _links(report)
-    parts += ["", f"{objective}: {amount(chosen.cost)} {unit}; everything shipped: {amount(chosen.shipped_cost)} {unit}"]
+    parts = ["What runs where", "===============", *_sites(report)]
+    parts += ["", "What crosses the links", "======================", *_links(report)]
+    shipped = f"everything shipped: {amount(chosen.shipped_cost)} {unit}"
+    parts += ["", f"{objective}: {amount(chosen.cost)} {unit}; {shipped}"]
     if objective in ("dollars", "bytes") and chosen.cost > 0:
         parts[-1] += f" ({chosen.shipped_cost / chosen.cost:,.1f} times as much)"
     if chosen.bound is not None and chosen.cost > 0:

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import random
 
+_SCHEMA = (
+    "ts TIMESTAMP, service STRING, status INT, method STRING, country STRING, client STRING, bytes BIGINT, "
+    "latency_ms INT"
+)
 _KEYS = (("status",), ("country",), ("method",), ("status", "country"), ("service",), ("service", "status"))
 _WINDOWS = ("1 minute", "5 minutes", "1 hour")
 _FUNCTIONS = (
@@ -40,8 +44,7 @@ def dashboards(queries: int = 100, seed: int = 0, edges: int = 6) -> str:
         "  - {between: [dc-2, hq], mbps: 10000, ms: 40, usd_per_gb: 0.05}",
         "streams:",
         "  requests:",
-        "    schema: ts TIMESTAMP, service STRING, status INT, method STRING, country STRING, client STRING, bytes BIGINT,"
-        " latency_ms INT",
+        f"    schema: {_SCHEMA}",
         "    time: ts",
         "    distinct: {service: 200, status: 12, method: 5, country: 120, client: 1000000}",
         "    at:",
@@ -53,9 +56,13 @@ def dashboards(queries: int = 100, seed: int = 0, edges: int = 6) -> str:
         functions = ", ".join(chance.sample(_FUNCTIONS, chance.choice((1, 1, 2, 3))))
         lines += [
             f"  panel_{number}:",
-            f"    sql: SELECT window.start AS at, {', '.join(keys)}, {functions} FROM requests {chance.choice(_CONDITIONS)}"
-            f" GROUP BY window(ts, '{window}'), {', '.join(keys)}",
+            f"    sql: {_sql(', '.join(keys), functions, chance.choice(_CONDITIONS), window)}",
             f"    deliver: {{site: {chance.choice(sinks)}}}",
             "    fresh_within: 30 seconds",
         ]
     return "\n".join([*lines, "objective: dollars", ""])
+
+
+def _sql(keys: str, functions: str, condition: str, window: str) -> str:
+    what = f"SELECT window.start AS at, {keys}, {functions} FROM requests {condition}"
+    return f"{what} GROUP BY window(ts, '{window}'), {keys}"

@@ -5,8 +5,8 @@ Idea
 All sets of hundreds of sites cannot be weighed. Two trees give candidates: the cheapest routes to the sink, where the
 ways of several sites meet; and a tree that grows from the sink, always by the site that is nearest to what it reaches
 already, so that ways are shared even where they are not the shortest. Each place where branches meet gives the set of
-sites behind it. The dynamic programme of `exact` then weighs these sets like all others: whether to merge there, further
-on, or not at all.
+sites behind it. The dynamic programme of `exact` then weighs these sets like all others: whether to merge there,
+further on, or not at all.
 
 Guarantee
 ---------

@@ -18,8 +18,8 @@ plan may share more. Capacities and deadlines are not looked at here (see `const
 Complexity
 ----------
 O(r·n + c·sweep) for r recipes, c contents and n sites; a sweep is O(n²) up to 256 sites and one Dijkstra search above.
-A join of k streams has 2^k contents and about 3^k / 2 recipes. In large networks searches end where a content alone costs
-more than some whole plan that is known: nothing of the optimum lies there.
+A join of k streams has 2^k contents and about 3^k / 2 recipes. In large networks searches end where a content alone
+costs more than some whole plan that is known: nothing of the optimum lies there.
 
 References
 ----------
@@ -68,7 +68,7 @@ def tables_for(
     number = choices.numbers[goal.content]
     wanted = choices.needed(number)
     reach = None if shares else _reach(ground, choices, goal, wanted, running)
-    tables = tabulate(ground, choices, wanted, running, shares, reach)
+    tables = tabulate(ground, choices, wanted, running, shares=shares, reach=reach)
     if not np.isfinite(tables[number].swept.cost[goal.site]):
         raise InputError(
             f"nothing can bring the answer to {ground.network.name(goal.site)!r}.",

@@ -2,11 +2,12 @@
 
 Idea
 ----
-Queries are planned in the order in which they come, each given what runs already, and what runs costs nothing more. Then
-each query in turn is taken out and planned again against the others; the cheaper of its two plans stays. That alone
-never finds a plan that is worse for every query by itself and better for all: so contents that several queries could use
-are offered at a share of their cost, as if the others would pay the rest, and the outcome is kept if all queries
-together cost less when everything is counted in full.
+Queries are planned in the order in which they come, each given what runs already, and what runs costs nothing more.
+Then each query in turn is taken out and planned again against the others; the cheaper of its two plans stays. That
+alone never finds a plan that is worse for every query by itself and better for all. So contents that several queries
+could use are offered at a share of their cost, as if the others would pay the rest; and they are brought, one by one,
+to sites where several queries could meet them. What comes of it is kept if all queries together cost less when
+everything is counted in full.
 
 Guarantee
 ---------
@@ -27,7 +28,7 @@ multi-query optimisation by trial of shared parts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,7 +38,7 @@ from tradewind.placement.exact import exact
 from tradewind.placement.ground import Ground
 from tradewind.placement.plan import Goal, Plan
 from tradewind.placement.running import Running
-from tradewind.placement.tables import tabulate
+from tradewind.placement.tables import Shares, tabulate
 
 OFFERS = 40
 """At most so many contents are offered at a share of their cost, those first that most queries could use."""
@@ -51,7 +52,6 @@ ROUNDS = 6
 """At most so many rounds of planning each query again."""
 _GAIN = 1e-9
 
-Shares = Mapping[str, float]
 Planner = Callable[[Ground, Choices, Goal, Running | None], Plan]
 
 
@@ -84,66 +84,6 @@ def one_by_one(
     return running
 
 
-def together(
-    ground: Ground, asked: Sequence[Asked], shared: Sequence[frozenset[str]] = (), *, offers: int = OFFERS
-) -> Running:
-    """All queries planned together: in order, then improved, with shared contents tried out.
-
-    `shared` are contents that only pay together, such as the partials of one grouping at several sites.
-    """
-    best = improved(ground, asked, one_by_one(ground, asked))
-    if len(asked) < 2:
-        return best
-    trials = MOST_PLANS // (2 * len(asked))
-    reach = {one.goal.query: one.reach for one in asked}
-    for order in _orders(asked) if trials > OFFERS else ():
-        best = _cheaper(ground, best, improved(ground, asked, one_by_one(ground, order)))
-    groups = [_shares(group, asked, reach) for group in shared]
-    for group in [*([{k: v for one in groups for k, v in one.items()}] if groups else []), *groups[:trials]]:
-        best = _cheaper(ground, best, _with_offers(ground, asked, group, reach, best))
-    common = _common(asked, reach)
-    keys = sorted(common, key=lambda one: common[one])[: min(offers, trials)]
-    if common:
-        best = _cheaper(ground, best, _with_offers(ground, asked, common, reach))
-    for key in keys:
-        best = _cheaper(ground, best, _with_offers(ground, asked, {key: common[key]}, reach, best))
-    best = _with_meetings(ground, asked, keys[: (trials - len(keys)) // PLACES], reach, best)
-    return improved(ground, asked, best)
-
-
-Reach = Mapping[str, frozenset[str]]
-"""For each query the contents that it could use."""
-
-
-def _shares(group: frozenset[str], asked: Sequence[Asked], reach: Reach) -> dict[str, float]:
-    """The contents of a group, each with the share that one of the queries that could use it would pay."""
-    users = sum(1 for one in asked if group & reach[one.goal.query])
-    return dict.fromkeys(group, 1 / max(1, users))
-
-
-def _with_meetings(ground: Ground, asked: Sequence[Asked], keys: Sequence[str], reach: Reach, best: Running) -> Running:
-    """Contents brought, one by one, to sites where several queries could meet them, until none of that gains."""
-    places = {key: _meeting_places(ground, asked, key, reach) for key in keys}
-    gained = True
-    while gained:
-        gained = False
-        for key in keys:
-            for site in places[key]:
-                # The queries that could use it are planned anew, and, where there are few, all others too.
-                for anew in [False, True] if len(asked) <= FEW else [False]:
-                    found = _with_brought(ground, asked, key, site, reach, None if anew else best)
-                    if found is _cheaper(ground, best, found):
-                        best, gained = found, True
-    return best
-
-
-def _settled(ground: Ground, asked: Sequence[Asked], concerned: Sequence[Asked], running: Running) -> Running:
-    """What was tried, improved: all queries where there are few, else once those that it is about."""
-    if len(asked) <= FEW:
-        return improved(ground, asked, running)
-    return improved(ground, concerned, running, rounds=1)
-
-
 def improved(ground: Ground, asked: Sequence[Asked], running: Running, *, rounds: int = ROUNDS) -> Running:
     """Each query planned again against all others, until none gains."""
     for _ in range(rounds):
@@ -163,61 +103,124 @@ def improved(ground: Ground, asked: Sequence[Asked], running: Running, *, rounds
     return running
 
 
-def _orders(asked: Sequence[Asked]) -> list[Sequence[Asked]]:
-    """Other orders of arrival that are worth a try: backwards, and by size."""
-    by_size = sorted(asked, key=lambda one: len(one.reach))
-    return [list(reversed(asked)), by_size, list(reversed(by_size))] if len(asked) <= OFFERS else []
-
-
-def _common(asked: Sequence[Asked], reach: Reach) -> dict[str, float]:
-    """Contents that several queries could use, each with the share of its cost that one of them would pay."""
-    counts = Counter(key for one in asked for key in reach[one.goal.query])
-    return {key: 1 / count for key, count in counts.items() if count > 1}
-
-
-def _with_offers(
-    ground: Ground, asked: Sequence[Asked], shares: Shares, reach: Reach, start: Running | None = None
+def together(
+    ground: Ground, asked: Sequence[Asked], shared: Sequence[frozenset[str]] = (), *, offers: int = OFFERS
 ) -> Running:
-    """The queries that could use what is offered planned anew at a share of its cost; then all improved in earnest."""
-    running = Running(ground.network) if start is None else start.copy()
-    concerned = [one for one in asked if not reach[one.goal.query].isdisjoint(shares)]
-    for one in concerned if start is not None else ():
-        running.remove(one.goal.query)
-    for one in concerned if start is not None else asked:
-        running.add(one.goal.query, exact(ground, one.choices, one.goal, running, shares), one.origins)
-    return _settled(ground, asked, concerned, running)
+    """All queries planned together: in order, then improved, with shared contents tried out.
 
-
-def _meeting_places(ground: Ground, asked: Sequence[Asked], key: str, reach: Reach) -> list[int]:
-    """The sites where a content is worth having for all queries that could use it: cheap to bring there and on from."""
-    some = [one for one in asked if key in reach[one.goal.query]]
-    choices = some[0].choices
-    number = choices.numbers[key]
-    found = tabulate(ground, choices, choices.needed(number))[number].swept.cost.copy()
-    rate = choices.contents[number].bytes_per_second
-    for one in some:
-        found += rate * ground.routes(choices.contents[number].within).to_site(one.goal.site)
-    order = np.argsort(found, kind="stable")[:PLACES]
-    return [int(site) for site in order if np.isfinite(found[site])]
-
-
-def _with_brought(
-    ground: Ground, asked: Sequence[Asked], key: str, site: int, reach: Reach, start: Running | None
-) -> Running:
-    """A content brought to a site for nobody in particular, and queries planned anew that could use it, or all of them;
-    it goes again where none does use it.
+    `shared` are contents that only pay together, such as the partials of one grouping at several sites.
     """
-    running = Running(ground.network) if start is None else start.copy()
-    concerned = [one for one in asked if key in reach[one.goal.query]]
-    for one in concerned if start is not None else ():
-        running.remove(one.goal.query)
-    first = concerned[0]
-    running.add("", exact(ground, first.choices, Goal("", key, site), running), first.origins)
-    for one in concerned if start is not None else asked:
-        running.add(one.goal.query, exact(ground, one.choices, one.goal, running), one.origins)
-    running.remove("")
-    return _settled(ground, asked, concerned, running)
+    best = improved(ground, asked, one_by_one(ground, asked))
+    if len(asked) < 2:
+        return best
+    trials = MOST_PLANS // (2 * len(asked))
+    work = _Trials(ground, asked, best)
+    if trials > OFFERS:
+        work.in_other_orders()
+    groups = [work.shares_of(group) for group in shared]
+    if groups:
+        work.offer({key: share for group in groups for key, share in group.items()})
+    for group in groups[:trials]:
+        work.offer(group)
+    common = work.common()
+    keys = sorted(common, key=lambda one: common[one])[: min(offers, trials)]
+    if common:
+        work.offer(common, anew=True)
+    for key in keys:
+        work.offer({key: common[key]})
+    work.bring(keys[: (trials - len(keys)) // PLACES])
+    return improved(ground, asked, work.best)
 
 
-def _cheaper(ground: Ground, one: Running, other: Running) -> Running:
-    return other if other.whole.cost(ground.prices) < one.whole.cost(ground.prices) * (1 - _GAIN) else one
+class _Trials:
+    """Things that are tried with all queries, and the best outcome so far."""
+
+    def __init__(self, ground: Ground, asked: Sequence[Asked], best: Running) -> None:
+        self.ground, self.asked, self.best = ground, asked, best
+        self._reach = {one.goal.query: one.reach for one in asked}
+
+    def _take(self, running: Running) -> bool:
+        """Keep the outcome of a trial if it is cheaper."""
+        prices = self.ground.prices
+        if running.whole.cost(prices) < self.best.whole.cost(prices) * (1 - _GAIN):
+            self.best = running
+            return True
+        return False
+
+    def _could_use(self, keys: Iterable[str]) -> list[Asked]:
+        return [one for one in self.asked if not self._reach[one.goal.query].isdisjoint(keys)]
+
+    def _settled(self, running: Running, concerned: Sequence[Asked]) -> Running:
+        """What was tried, improved: all queries where there are few, else once those that it is about."""
+        if len(self.asked) <= FEW:
+            return improved(self.ground, self.asked, running)
+        return improved(self.ground, concerned, running, rounds=1)
+
+    def in_other_orders(self) -> None:
+        """Other orders of arrival: backwards, and by size."""
+        by_size = sorted(self.asked, key=lambda one: len(self._reach[one.goal.query]))
+        for order in (list(reversed(self.asked)), by_size, list(reversed(by_size))):
+            self._take(improved(self.ground, self.asked, one_by_one(self.ground, order)))
+
+    def shares_of(self, group: frozenset[str]) -> dict[str, float]:
+        """The contents of a group, each with the share that one of the queries that could use it would pay."""
+        return dict.fromkeys(group, 1 / max(1, len(self._could_use(group))))
+
+    def common(self) -> dict[str, float]:
+        """Contents that several queries could use, each with the share of its cost that one of them would pay."""
+        counts = Counter(key for one in self.asked for key in self._reach[one.goal.query])
+        return {key: 1 / count for key, count in counts.items() if count > 1}
+
+    def offer(self, shares: Shares, *, anew: bool = False) -> None:
+        """Plan the queries that could use what is offered, or all, at a share of its cost; then improve in earnest."""
+        concerned = self._could_use(shares)
+        running = self._without(concerned, anew=anew)
+        for one in self.asked if anew else concerned:
+            plan = exact(self.ground, one.choices, one.goal, running, shares)
+            running.add(one.goal.query, plan, one.origins)
+        self._take(self._settled(running, concerned))
+
+    def _without(self, concerned: Sequence[Asked], *, anew: bool) -> Running:
+        if anew:
+            return Running(self.ground.network)
+        running = self.best.copy()
+        for one in concerned:
+            running.remove(one.goal.query)
+        return running
+
+    def bring(self, keys: Sequence[str]) -> None:
+        """Bring contents, one by one, to sites where several queries could meet them, until none of that gains."""
+        places = {key: self._meeting_places(key) for key in keys}
+        gained = True
+        while gained:
+            # The queries that could use it are planned anew, and, where there are few, all others too.
+            tries = [
+                self._brought(key, site, anew=anew)
+                for key in keys
+                for site in places[key]
+                for anew in ([False, True] if len(self.asked) <= FEW else [False])
+            ]
+            gained = any(tries)
+
+    def _meeting_places(self, key: str) -> list[int]:
+        """Sites where a content is worth having for all queries that could use it: cheap to bring there, and on."""
+        some = self._could_use([key])
+        choices = some[0].choices
+        number = choices.numbers[key]
+        content = choices.contents[number]
+        found = tabulate(self.ground, choices, choices.needed(number))[number].swept.cost.copy()
+        for one in some:
+            found += content.bytes_per_second * self.ground.routes(content.within).to_site(one.goal.site)
+        order = np.argsort(found, kind="stable")[:PLACES]
+        return [int(site) for site in order if np.isfinite(found[site])]
+
+    def _brought(self, key: str, site: int, *, anew: bool) -> bool:
+        """A content brought to a site for nobody in particular; it goes again where no query comes to use it."""
+        concerned = self._could_use([key])
+        running = self._without(concerned, anew=anew)
+        first = concerned[0]
+        running.add("", exact(self.ground, first.choices, Goal("", key, site), running), first.origins)
+        for one in self.asked if anew else concerned:
+            running.add(one.goal.query, exact(self.ground, one.choices, one.goal, running), one.origins)
+        running.remove("")
+        return self._take(self._settled(running, concerned))

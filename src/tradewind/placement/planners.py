@@ -179,7 +179,7 @@ def _by_score(task: Problem, planner: str) -> _Found:
     """Objectives that no sum of prices says: latency, load, net utility, and metrics of the file."""
     if planner not in ("exact", "ship-all"):
         raise InputError(
-            f"the planner {planner!r} works with objectives that are sums of prices, not {task.deployment.objective!r}.",
+            f"the planner {planner!r} works with sums of prices, not with the objective {task.deployment.objective!r}.",
             hint="objective: dollars or bytes, or leave --planner out.",
         )
     try:

@@ -16,7 +16,7 @@ from tradewind.cost.declared import declared_statistics
 from tradewind.cost.prices import Prices
 from tradewind.cost.statistics import Statistics
 from tradewind.errors import InputError
-from tradewind.frontends.deployment.deployment import Deployment, Query
+from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.network.declared import declared
 from tradewind.network.network import Network
 from tradewind.placement.aggregation_trees import Cover, covers

@@ -118,7 +118,7 @@ class Report:
     def _line(self, step: Step, shares: tuple[Share, ...]) -> Line:
         content = self.contents[step.output]
         inputs = tuple(self.ids[self.made_at(key, step.site)] for key in step.inputs)
-        text = label(step.operator) if step.operator is not None and step.kind not in ("merge",) else content.label
+        text = label(step.operator) if step.operator is not None and step.kind != "merge" else content.label
         return Line(
             self.ids[step.output, step.site], step.kind, self.network.name(step.site), inputs,
             content.rows_per_second, content.bytes_per_second, self._readers(step.output, step.site), text,

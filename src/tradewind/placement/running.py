@@ -52,7 +52,7 @@ class Running:
     def copy(self) -> Running:
         """Another one with the same queries, to try something with."""
         found = Running(self.network)
-        found.plans, found._provided = dict(self.plans), dict(self._provided)  # noqa: SLF001 - of the same class
+        found.plans, found._provided = dict(self.plans), dict(self._provided)
         found._providers = dict(self._providers)
         found._sites = {key: set(sites) for key, sites in self._sites.items()}
         return found

@@ -21,13 +21,13 @@ def shared_partials(met: Sequence[Partials], figures: Figures) -> list[Partials]
     gains = {pair: weigh.gain(*pair) for pair in combinations(clusters, 2)}
     made: list[Partials] = []
     while gains:
-        pair = max(gains, key=lambda one: gains[one][0])
-        gain, common = gains[pair]
-        if gain <= 0 or common is None:
+        pair = max(gains, key=lambda one: gains[one])
+        common = wider(*pair) if gains[pair] > 0 else None
+        if common is None:
             break
         made.append(common)
         clusters = [cluster for cluster in clusters if cluster not in pair]
-        gains = {other: found for other, found in gains.items() if not set(other) & set(pair)}
+        gains = {other: gain for other, gain in gains.items() if other[0] not in pair and other[1] not in pair}
         if common not in clusters:
             gains.update({(one, common): weigh.gain(one, common) for one in clusters})
             clusters.append(common)
@@ -41,17 +41,17 @@ class _Weights:
         self.figures = figures
         self._known: dict[Partials, float] = {}
 
-    def gain(self, one: Partials, other: Partials) -> tuple[float, Partials | None]:
-        """What common partials of two would save, and these."""
-        common = wider(one, other)
-        if common is None:
-            return 0.0, None
-        return self._of(one) + self._of(other) - self._of(common), common
+    def gain(self, one: Partials, other: Partials) -> float:
+        """What common partials of two would save; nothing where there are none.
+
+        Inputs are alike but for their rates, so the first stands for all.
+        """
+        common = wider(one.first, other.first) if len(one.parts) == len(other.parts) else None
+        return self._of(one.first) + self._of(other.first) - self._of(common) if common is not None else 0.0
 
     def _of(self, one: Partials) -> float:
-        # Inputs are alike but for their rates, so the first stands for all.
         if one not in self._known:
-            self._known[one] = self.figures.flow(one.states(frozenset([0]))).bytes_per_second
+            self._known[one] = self.figures.flow(one.states(one.everything)).bytes_per_second
         return self._known[one]
 
 

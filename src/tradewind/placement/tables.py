@@ -50,6 +50,7 @@ def tabulate(
     choices: Choices,
     wanted: tuple[int, ...],
     running: Running | None = None,
+    *,
     shares: Shares | None = None,
     reach: Reach | None = None,
 ) -> dict[int, Table]:

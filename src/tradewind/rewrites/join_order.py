@@ -127,7 +127,6 @@ class JoinBlock:
             return None
         return tuple(sorted(keys)), bands[0] if bands else None
 
-
     def _unequal(self, columns: frozenset[str], members: Members) -> list[str]:
         """Of equal columns on one side those that are not known to be equal there yet: all of a single input."""
         return sorted(columns) if len(members) == 1 else [min(columns)]
@@ -156,7 +155,7 @@ def join_block(node: Operator) -> JoinBlock | None:
     """The block of inner joins that ends in a node: a join, or a projection or filter right above one."""
     found = _Collected()
     try:
-        answer = found.open(node, {name: Column(name) for name in node.schema.names})
+        answer = found.columns(node)
     except InputError:
         return None
     if answer is None or len(found.inputs) < 2:
@@ -173,22 +172,18 @@ class _Collected:
         self.bands: list[tuple[Expression, Expression, Band]] = []
         self.conditions: list[Expression] = []
 
-    def open(self, node: Operator, columns: dict[str, Expression]) -> dict[str, Expression] | None:
-        """What the given expressions over a node's columns are over the inputs' columns (`#number name`)."""
-        inner = self._columns(node)
-        return {name: substitute(expression, inner) for name, expression in columns.items()} if inner else None
-
-    def _columns(self, node: Operator) -> dict[str, Expression] | None:
+    def columns(self, node: Operator) -> dict[str, Expression] | None:
+        """What a node's columns are over the inputs' columns (`#number name`)."""
         if isinstance(node, Filter) and _leads_to_join(node):
-            below = self._columns(node.input)
+            below = self.columns(node.input)
             if below:
                 self.conditions += [substitute(c, below) for c in conjuncts(node.predicate)]
             return below
         if isinstance(node, Map) and _leads_to_join(node):
-            below = self._columns(node.input)
+            below = self.columns(node.input)
             return {name: substitute(e, below) for name, e in node.columns} if below else None
         if isinstance(node, Join) and node.how == "inner":
-            left, right = self._columns(node.left), self._columns(node.right)
+            left, right = self.columns(node.left), self.columns(node.right)
             if left is None or right is None:
                 return None
             both = left | right
@@ -206,7 +201,9 @@ class _Collected:
             range(len(self.inputs)), key=lambda number: (_tag(self.inputs[number]), _mark(self.inputs[number]))
         )
         names = self._names(order)
-        renamed = {f"#{n} {old}": Column(new) for n, some in names.items() for old, new in some.items()}
+        renamed: dict[str, Expression] = {
+            f"#{n} {old}": Column(new) for n, some in names.items() for old, new in some.items()
+        }
         inputs = tuple(_renamed(self.inputs[number], names[number]) for number in order)
         bands = tuple(
             Band(_name(substitute(a, renamed)), _name(substitute(b, renamed)), band.low, band.high)

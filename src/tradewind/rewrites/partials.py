@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from tradewind.algebra.aggregates import AggregateCall
 from tradewind.algebra.expressions.implication import implies, respects_equality
@@ -36,7 +37,7 @@ from tradewind.rewrites.moving import filtered
 Members = frozenset[int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Partials:
     """The partials of some inputs by some keys: `parts` are the inputs, `rows` names the count that tells whether a
     group has rows at all (where rows may be taken back).
@@ -48,10 +49,31 @@ class Partials:
     window: Window | None
     rows: str | None = None
 
+    @cached_property
+    def _mark(self) -> str:
+        """All that it says, in short: partials are compared over and over."""
+        parts = [part.fingerprint for part in self.parts]
+        return f"{parts} {self.keys} {self.functions} {self.window} {self.rows}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Partials) and self._mark == other._mark
+
+    def __hash__(self) -> int:
+        return hash(self._mark)
+
     @property
     def everything(self) -> Members:
         """All inputs."""
         return frozenset(range(len(self.parts)))
+
+    @property
+    def first(self) -> Partials:
+        """The partials of the first input alone."""
+        return replace(self, parts=self.parts[:1])
+
+    @cached_property
+    def _states(self) -> dict[Members, Operator]:
+        return {}
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -60,8 +82,16 @@ class Partials:
 
     def states(self, members: Members) -> Operator:
         """The states of some inputs together; always the same node."""
-        made = tuple(Partial(self.parts[n], self.keys, self.functions, self.window) for n in sorted(members))
-        return made[0] if len(made) == 1 else Combine(Union(made), self.groups, detached(self.functions))
+        found = self._states.get(members)
+        if found is None:
+            if len(members) == 1:
+                (number,) = members
+                found = Partial(self.parts[number], self.keys, self.functions, self.window)
+            else:
+                made = tuple(self.states(frozenset([number])) for number in sorted(members))
+                found = Combine(Union(made), self.groups, detached(self.functions))
+            self._states[members] = found
+        return found
 
     def brought_together(self, sets: Sequence[Members]) -> Operator:
         """The same states as those of all the sets' members, made from the states of each set."""
