@@ -64,7 +64,7 @@ queries:
     deliver: {site: hq}
 objective: egress
 metrics:
-  egress: {sum: dollars, over: links}
+  egress: SUM(SUM(dollars, OPERATORS), NODES)
 """
 
 

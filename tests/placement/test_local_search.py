@@ -6,11 +6,11 @@ import pytest
 
 from tests.placement.brute_force import least_score
 from tests.placement.objective_cases import objective_case
-from tradewind.cost.grammar import OBJECTIVES, read_metric
-from tradewind.cost.metrics import Metric
 from tradewind.cost.prices import Prices
 from tradewind.cost.utility import Benefit
 from tradewind.errors import InputError
+from tradewind.frontends.metrics.grammar import OBJECTIVES, read_metric
+from tradewind.frontends.metrics.tree import Metric
 from tradewind.network.network import Network, Place, Wire
 from tradewind.placement.choices import Choices, Content, Recipe
 from tradewind.placement.derivations import QUICKEST

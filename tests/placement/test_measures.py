@@ -8,9 +8,9 @@ from math import inf
 
 import pytest
 
-from tradewind.cost.grammar import parse_bound, parse_cost, read_metric
 from tradewind.cost.prices import Prices
 from tradewind.errors import InternalError
+from tradewind.frontends.metrics.grammar import parse_bound, parse_cost, read_metric
 from tradewind.network.network import Network, Place, Wire
 from tradewind.placement.choices import Choices, Content
 from tradewind.placement.measures import broken_bounds, evaluate, measure, profile

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 
-from tradewind.cost.metrics import (
+from tradewind.cost.prices import Prices
+from tradewind.errors import InternalError
+from tradewind.frontends.metrics.tree import (
     Along,
     Bound,
     Direction,
@@ -25,8 +27,6 @@ from tradewind.cost.metrics import (
     Statistic,
     SystemCost,
 )
-from tradewind.cost.prices import Prices
-from tradewind.errors import InternalError
 from tradewind.network.network import Network
 from tradewind.placement.choices import Choices, Content
 from tradewind.placement.plan import Goal, Hop, Plan, Step, providers

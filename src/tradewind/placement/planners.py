@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from tradewind.cost.grammar import read_metric
-from tradewind.cost.metrics import Metric
 from tradewind.cost.prices import Prices
 from tradewind.cost.utility import Benefit
 from tradewind.errors import InputError, unknown
 from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.frontends.metrics.grammar import read_metric
+from tradewind.frontends.metrics.tree import Metric
 from tradewind.network.network import Network
 from tradewind.placement.bottom_up import bottom_up
 from tradewind.placement.choices import Choices

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from math import isclose
 
-from tradewind.cost.metrics import Metric
 from tradewind.cost.utility import Benefit, net_utility
+from tradewind.frontends.metrics.tree import Metric
 from tradewind.placement.choices import Choices
 from tradewind.placement.ground import Ground
 from tradewind.placement.measures import measure, profile

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tradewind.algebra.operators.base import Operator
-from tradewind.errors import unknown
+from tradewind.errors import InputError, unknown
 from tradewind.frontends.catalog import Catalog
 from tradewind.frontends.deployment.declarations import Declarations, declare, missing_sections
 from tradewind.frontends.deployment.deployment import DeclaredStream, Deployment, Query
@@ -19,6 +19,7 @@ from tradewind.frontends.deployment.yaml import MAX_BYTES, TOO_LARGE, Complaint,
 from tradewind.frontends.flow.findings import Finding, finding, likely, shown
 from tradewind.frontends.flow.kinds import BOXES
 from tradewind.frontends.flow.read import FlowReader, Scope
+from tradewind.frontends.metrics.grammar import read_metric
 
 
 def load(text: str, name: str = "deployment") -> Deployment:
@@ -98,8 +99,10 @@ def _check_names(file: DeploymentFile, raw: Mapping[str, Any]) -> Iterator[Findi
     if file.objective not in (*OBJECTIVES, *metrics):
         yield finding(("objective",), unknown("objective", file.objective, [*OBJECTIVES, *metrics]))
     for name, metric in file.metrics.items():
-        if not isinstance(metric, str | Mapping) or not metric:
-            yield Finding(("metrics", name), f"a metric is a text or a mapping, not {shown(metric)}.")
+        try:
+            read_metric(metric)
+        except InputError as error:
+            yield finding(("metrics", name), error)
     for name in file.boxes:
         if name in BOXES:
             yield Finding(("boxes", name), f"{name!r} is a kind of box already.", "choose another name.", at_key=True)

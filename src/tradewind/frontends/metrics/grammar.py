@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
-from tradewind.cost.calls import (
+from tradewind.errors import InputError, TradewindError, closest, unknown
+from tradewind.frontends.metrics.calls import (
     COLLECTIONS,
     DOWN,
     NODES,
@@ -29,7 +30,7 @@ from tradewind.cost.calls import (
     is_word,
     place_of,
 )
-from tradewind.cost.metrics import (
+from tradewind.frontends.metrics.tree import (
     NODE_STATISTICS,
     OPERATOR_STATISTICS,
     Along,
@@ -46,7 +47,6 @@ from tradewind.cost.metrics import (
     Statistic,
     SystemCost,
 )
-from tradewind.errors import InputError, TradewindError, closest, unknown
 
 
 def parse_cost(text: str) -> SystemCost:

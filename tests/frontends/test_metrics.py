@@ -4,8 +4,8 @@ from math import inf
 
 import pytest
 
-from tradewind.cost.grammar import OBJECTIVES, parse_bound
-from tradewind.cost.metrics import NODE_STATISTICS, OPERATOR_STATISTICS, Fold
+from tradewind.frontends.metrics.grammar import OBJECTIVES, parse_bound
+from tradewind.frontends.metrics.tree import NODE_STATISTICS, OPERATOR_STATISTICS, Fold
 
 
 @pytest.mark.parametrize(("fold", "expected"), [("MIN", 1.0), ("MAX", 6.0), ("SUM", 9.0), ("AVERAGE", 3.0)])

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tradewind.cost.grammar import parse_bound, parse_cost, read_metric
-from tradewind.cost.metrics import (
+from tradewind.errors import InputError, UnknownNameError
+from tradewind.frontends.metrics.grammar import parse_bound, parse_cost, read_metric
+from tradewind.frontends.metrics.tree import (
     NODE_STATISTICS,
     OPERATOR_STATISTICS,
     Along,
@@ -20,7 +21,6 @@ from tradewind.cost.metrics import (
     Relation,
     Statistic,
 )
-from tradewind.errors import InputError, UnknownNameError
 
 folds = st.sampled_from(Fold)
 statistics = st.sampled_from(sorted(OPERATOR_STATISTICS)).map(Statistic)

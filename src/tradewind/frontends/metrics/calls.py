@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tradewind.cost.metrics import Direction, Fold, Relation
 from tradewind.errors import InputError, unknown
+from tradewind.frontends.metrics.tree import Direction, Fold, Relation
 
 OPERATORS, NODES, QUERIES = "OPERATORS", "NODES", "QUERIES"
 UP, DOWN = "UP OPERATORS", "DOWN OPERATORS"
