@@ -31,7 +31,7 @@ def shared_partials(met: Sequence[Partials], figures: Figures) -> list[Partials]
         if common not in clusters:
             gains.update({(one, common): weigh.gain(one, common) for one in clusters})
             clusters.append(common)
-    return [one for one in dict.fromkeys(made) if one not in met and _serves(one, met) > 1]
+    return [one for one in dict.fromkeys(made) if _serves(one, met) > 1]
 
 
 class _Weights:

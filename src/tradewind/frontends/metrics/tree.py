@@ -1,7 +1,7 @@
 """Metrics of the user's own: statistics, folded over operators, sites and queries into one number, and bounds on them.
 
 The shapes are those of XFlow's cost model. A metric is to be made small; a bound has to hold. What a metric is worth
-for a plan is worked out by `tradewind.placement.measures`; how one is written, by `tradewind.frontends.metrics.grammar`.
+for a plan is worked out by `tradewind.placement.measures`; how one is written, by `grammar` beside this file.
 """
 
 from __future__ import annotations

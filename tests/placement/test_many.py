@@ -1,0 +1,75 @@
+"""Several queries: against the mixed-integer optimum, with what each gains and gives back."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.placement.query_sets import random_set
+from tradewind.placement.choices import merged
+from tradewind.placement.exact import exact
+from tradewind.placement.many import improved, one_by_one, together
+from tradewind.placement.mip import mip
+from tradewind.placement.plan import providers
+
+CHUNK = 10
+
+
+def optimum(ground, asked):
+    found = mip(ground, merged([one.choices for one in asked]), [one.goal for one in asked])
+    assert found.bound == pytest.approx(found.cost)
+    return found.cost
+
+
+@pytest.mark.parametrize("chunk", range(5))
+def test_four_queries_cost_no_more_than_a_twentieth_above_the_optimum(chunk):
+    for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
+        ground, asked = random_set(seed)
+        cost = together(ground, asked).whole.cost(ground.prices)
+        best = optimum(ground, asked)
+        assert best * (1 - 1e-9) <= cost <= 1.05 * best, f"seed {seed}"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_more_effort_never_costs_more(seed):
+    ground, asked = random_set(seed, queries=6)
+    alone = sum(exact(ground, one.choices, one.goal).cost(ground.prices) for one in asked)
+    in_turn = one_by_one(ground, asked).whole.cost(ground.prices)
+    better = improved(ground, asked, one_by_one(ground, asked)).whole.cost(ground.prices)
+    assert together(ground, asked).whole.cost(ground.prices) <= better * (1 + 1e-9)
+    assert better <= in_turn * (1 + 1e-9)
+    assert in_turn <= alone * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_plan_holds_all_that_its_answer_rests_on(seed):
+    ground, asked = random_set(seed, queries=6)
+    running = together(ground, asked)
+    for one in asked:
+        plan = running.plans[one.goal.query]
+        found = providers(plan, ground.network, one.origins)
+        assert (one.goal.content, one.goal.site) in found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_query_that_goes_gives_back_what_only_it_used(seed):
+    ground, asked = random_set(seed, queries=5)
+    running = one_by_one(ground, asked)
+    before = running.whole
+    gone = asked[seed % len(asked)].goal.query
+    plan = running.remove(gone)
+    rest = running.whole
+    others = [one for name, one in running.plans.items() if name != gone]
+    kept = {step for one in others for step in one.steps}
+    assert rest.steps == kept
+    assert before.steps - rest.steps == {step for step in plan.steps if step not in kept}
+    for one in asked:
+        if one.goal.query != gone:
+            found = providers(rest, ground.network, one.origins)
+            assert (one.goal.content, one.goal.site) in found
+
+
+def test_the_same_query_twice_costs_nothing_more():
+    ground, asked = random_set(3, queries=1)
+    twin = replace(asked[0], goal=replace(asked[0].goal, query="again"))
+    once = one_by_one(ground, asked).whole.cost(ground.prices)
+    assert one_by_one(ground, [*asked, twin]).whole.cost(ground.prices) == pytest.approx(once)
