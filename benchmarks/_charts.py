@@ -1,4 +1,4 @@
-"""Bars of measured figures: as text for the terminal, as PNG for the eye."""
+"""Bars and curves of measured figures: as text for the terminal, as PNG for the eye."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from matplotlib import pyplot as plt
 
 FOLDER = Path(__file__).parent / "charts"
 _WIDTH = 46
+_MARKS = "ox+*#@"
+
+Points = Mapping[str, Mapping[float, float]]
 
 
 def chart(
@@ -62,3 +65,43 @@ def _picture(path: Path, title: str, unit: str, series: Mapping[str, Mapping[str
     figure.tight_layout()
     figure.savefig(path, dpi=110)
     plt.close(figure)
+
+
+def curves(name: str, title: str, axes: tuple[str, str], series: Points, aims: Mapping[float, float]) -> None:
+    """Print curves on logarithmic axes, aims beside them, and write the same as benchmarks/charts/NAME.png and .txt."""
+    text = (
+        f"{title} ({axes[1]} over {axes[0]}, both logarithmic)\n{_plotted({**series, 'aim': aims} if aims else series)}"
+    )
+    print(text)
+    FOLDER.mkdir(exist_ok=True)
+    (FOLDER / f"{name}.txt").write_text(text + "\n")
+    figure, plot = plt.subplots(figsize=(9, 5.5))
+    for label, points in series.items():
+        plot.plot(list(points), list(points.values()), marker="o", label=label)
+    if aims:
+        plot.scatter(list(aims), list(aims.values()), marker="v", s=70, color="black", label="aim: below", zorder=3)
+    plot.set(xscale="log", yscale="log", xlabel=axes[0], ylabel=axes[1])
+    plot.set_title(title, loc="left")
+    plot.grid(alpha=0.25, which="both")
+    plot.legend()
+    figure.tight_layout()
+    figure.savefig(FOLDER / f"{name}.png", dpi=110)
+    plt.close(figure)
+    print(f"written: benchmarks/charts/{name}.png, {name}.txt")
+
+
+def _plotted(series: Points, width: int = 72, height: int = 20) -> str:
+    """Points in characters: each series has a mark of its own."""
+    points = [(math.log10(x), math.log10(y)) for one in series.values() for x, y in one.items()]
+    (left, right), (low, high) = ((min(values), max(values)) for values in zip(*points, strict=True))
+    cells = [[" "] * width for _ in range(height)]
+    for mark, one in zip(_MARKS, series.values(), strict=False):
+        for x, y in one.items():
+            across = (math.log10(x) - left) / ((right - left) or 1.0)
+            up = (math.log10(y) - low) / ((high - low) or 1.0)
+            cells[height - 1 - round(up * (height - 1))][round(across * (width - 1))] = mark
+    labels = {0: f"{10**high:,.4g}", height - 1: f"{10**low:,.4g}"}
+    rows = [f"{labels.get(number, ''):>10} |{''.join(row).rstrip()}" for number, row in enumerate(cells)]
+    ends = f"{'':>12}{f'{10**left:,.0f}':<{width // 2}}{f'{10**right:,.0f}':>{width - width // 2}}"
+    legend = "   ".join(f"{mark} {label}" for mark, label in zip(_MARKS, series, strict=False))
+    return "\n".join([*rows, f"{'':>10} +{'-' * width}", ends, f"{'':>12}{legend}"])

@@ -121,6 +121,10 @@ def _rebuild_deployment(
     return DeploymentError(what, where=where, hint=hint, candidates=candidates, problems=problems)
 
 
+class NoPlanError(InputError):
+    """No plan can bring an answer to where it is wanted, given what is allowed."""
+
+
 class DataError(InputError):
     """Rows that do not fit the stream they are given to."""
 

@@ -1,4 +1,4 @@
-"""Writes what the code itself knows into the documentation: tables of functions, aggregates and rules, and pictures.
+"""Writes what the code itself knows into the documentation: tables of functions, aggregates, rules, planners, pictures.
 
 `python -m tradewind.cli.reference` rewrites them in place; with `--check` it only says whether they are up to date.
 """
@@ -15,8 +15,10 @@ from tradewind.algebra.aggregates import AGGREGATES, AggregateFunction
 from tradewind.algebra.drawing.svg import draw_svg
 from tradewind.algebra.expressions.functions import ALIASES, FUNCTIONS
 from tradewind.algebra.graph import KINDS
+from tradewind.experiments.registry import EXPERIMENTS
 from tradewind.frontends.deployment.file import deployment
 from tradewind.frontends.flow.kinds import BOXES
+from tradewind.placement.planners import PLANNERS
 from tradewind.rewrites.engine import rewrite
 from tradewind.rewrites.rules import RULES
 
@@ -81,6 +83,22 @@ def rules() -> list[str]:
     return _table(("rule", "law", "why it helps"), [(f"`{rule.name}`", rule.law, rule.helps) for rule in RULES])
 
 
+def planners() -> list[str]:
+    """The planners: what each does, and what its module says that it guarantees."""
+    folder = ROOT / "src" / "tradewind" / "placement"
+    rows = []
+    for name, does in PLANNERS.items():
+        module = folder / f"{name.replace('-', '_')}.py"
+        text = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or ""
+        rows.append((f"`{name}`", does, _section(text, "Guarantee")))
+    return _table(("planner", "what it does", "what it guarantees"), rows)
+
+
+def experiments() -> list[str]:
+    """The experiments and what each shows."""
+    return _table(("experiment", "shows"), [(f"`{one.name}`", one.shows) for one in EXPERIMENTS])
+
+
 def packages() -> list[str]:
     """The packages and what goes in and comes out, from their own docstrings."""
     rows = []
@@ -100,12 +118,18 @@ PICTURES: dict[str, tuple[str, tuple[str, ...], bool]] = {
 
 TABLES: dict[str, Callable[[], list[str]]] = {
     "functions": functions, "aggregates": aggregates, "operators": operators, "boxes": boxes, "rules": rules,
-    "packages": packages,
+    "packages": packages, "planners": planners, "experiments": experiments,
 }  # fmt: skip
 
 
 def _first_sentence(text: str) -> str:
     return " ".join(text.strip().split("\n\n")[0].split())
+
+
+def _section(text: str, title: str) -> str:
+    """What a docstring says under a heading that is underlined, up to the next blank line."""
+    found = re.search(rf"^{title}\n-+\n(.*?)(?:\n\n|\Z)", text, re.DOTALL | re.MULTILINE)
+    return " ".join(found[1].split()) if found else ""
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:

@@ -58,9 +58,11 @@ def _by_keys(node: Join, left: Flow, right: Flow, assumed: Assumptions) -> float
             part *= BAND_SHARE
     for a, b in node.keys:
         one, two = left.columns[a], right.columns[b]
-        told = [column.windows.step for column in (one, two) if column.windows is not None]
+        told = [column.windows for column in (one, two) if column.windows is not None]
         if told:
-            seconds = min(seconds, max(told))  # rows meet those of their own window
+            # Rows meet those of their own window, which is one of several that lie over one another.
+            seconds = min(seconds, max(windows.step for windows in told))
+            part /= max(1.0, *(windows.at_once for windows in told))
             continue
         counts = assumed.values(one, node.left.schema.type_of(a)), assumed.values(two, node.right.schema.type_of(b))
         # Where every row has its own value, each row of the slower side finds one of the other.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tradewind.network.network import Network, Numbers
+from tradewind.network.network import Indices, Network, Numbers
 
 _HOUR = 3600.0
 _GB = 1e9
@@ -22,6 +22,10 @@ class Prices:
     """For each site, what one busy core costs."""
     per_operator: Numbers
     """For each site, what one operator costs, however little it does."""
+
+    def part(self, sites: Indices, links: Indices) -> Prices:
+        """The prices of some sites and links."""
+        return Prices(self.per_byte[links], self.per_core[sites], self.per_operator[sites])
 
     @staticmethod
     def of_dollars(network: Network) -> Prices:

@@ -118,6 +118,15 @@ class Network:
         """What each link can carry."""
         return self.mbps * 125_000.0
 
+    def part(self, sites: Indices) -> tuple[Network, Indices]:
+        """The network of some sites, numbered in their order, with the links between them; and which these are."""
+        number = np.full(len(self), -1, dtype=np.int64)
+        number[sites] = np.arange(len(sites))
+        start, end = number[self.start], number[self.end]
+        links = np.flatnonzero((start >= 0) & (end >= 0))
+        figures = (values[links] for values in (self.mbps, self.ms, self.usd_per_gb))
+        return Network(tuple(self.places[site] for site in sites.tolist()), start[links], end[links], *figures), links
+
     def in_region(self, region: str | None) -> frozenset[int]:
         """The sites of a region."""
         return frozenset(number for number, place in enumerate(self.places) if place.region == region)

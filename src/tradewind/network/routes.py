@@ -24,6 +24,7 @@ DENSE = 256
 """Up to so many sites all distances are kept: a sweep is then a minimum over a matrix."""
 
 _NOWHERE = -9999
+_FURTHEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,38 +168,46 @@ class Routes:
         return self._sweep_matrix(base, rate) if self.dense else self._sweep_graph(base, rate, limit)
 
     def _sweep_matrix(self, base: Numbers, rate: float) -> Swept:
-        cost, before = self._all
-        starts = np.flatnonzero(np.isfinite(base))
         sites = np.arange(len(base))
+        starts = np.flatnonzero(np.isfinite(base))
         if len(starts) == 0:
             return Swept(base.copy(), sites)
-        ways = base[starts, None] + (
-            rate * cost[starts] if rate > 0 else np.where(np.isfinite(cost[starts]), 0.0, np.inf)
-        )
-        best = ways.argmin(axis=0)
-        least = ways[best, sites]
-        come_from = before[starts[best], sites].astype(np.int64)
+        # Each row holds the ways to one site, so that its least is found in a run through memory.
+        ways = self._ways_to if 2 * len(starts) > len(base) else self._ways_to[:, starts]
+        if ways is self._ways_to:
+            starts = sites
+        ways = rate * ways if rate > 0 else np.where(np.isfinite(ways), 0.0, np.inf)
+        ways += base[starts]
+        best = ways.argmin(axis=1)
+        least = ways[sites, best]
+        come_from = self._all[1][starts[best], sites].astype(np.int64)
         # Where nothing is gained by moving, nothing moves.
         stays = (come_from < 0) | (least >= base)
-        least = np.where(stays, base, least)
-        return Swept(least, np.where(stays, sites, come_from))
+        return Swept(np.where(stays, base, least), np.where(stays, sites, come_from))
 
-    def _sweep_graph(self, base: Numbers, rate: float, limit: float) -> Swept:
+    @cached_property
+    def _ways_to(self) -> Numbers:
+        return np.ascontiguousarray(self._all[0].T)
+
+    @cached_property
+    def _searched(self) -> csr_matrix:
+        """The matrix that sweeps write their weights into: making a new one takes as long as a search of 500 sites."""
+        return self._matrix.copy()
+
+    def _sweep_graph(self, base: Numbers, rate: float, limit: float = np.inf) -> Swept:
         size = len(base)
         sites = np.arange(size)
-        starts = np.flatnonzero(base <= limit) if np.isfinite(limit) else np.flatnonzero(np.isfinite(base))
-        if len(starts) == 0:
+        starts = np.isfinite(base) & (base <= limit)
+        if not starts.any():
             return Swept(base.copy(), sites)
         # One more site, the last, has a link to every start that costs what it costs to have it there. All is moved so
-        # that no weight is below zero; one of zero is still a link.
+        # that no weight is below zero; one of zero is still a link, an infinite one is above every limit.
         lowest = min(0.0, float(base[starts].min()))
-        links, matrix = len(self._kept), self._matrix
-        weights = np.concatenate([rate * matrix.data[:links], base[starts] - lowest])
-        ends = np.concatenate([matrix.indices[:links], starts.astype(matrix.indices.dtype)])
-        rows = matrix.indptr.copy()
-        rows[-1] = len(ends)
-        graph = csr_matrix((weights, ends, rows), shape=matrix.shape)
-        cost, before = dijkstra(graph, indices=size, return_predecessors=True, limit=limit - lowest)
+        links, graph = len(self._kept), self._searched
+        np.multiply(self._matrix.data[:links], rate, out=graph.data[:links])
+        graph.data[links:] = np.where(starts, base - lowest, np.inf)
+        furthest = min(limit - lowest, _FURTHEST)
+        cost, before = dijkstra(graph, indices=size, return_predecessors=True, limit=furthest)
         cost, before = cost[:size] + lowest, before[:size].astype(np.int64)
         stays = (before == size) | (before == _NOWHERE)
         return Swept(np.where(stays, base, cost), np.where(stays, sites, before))

@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from math import inf
 
-from tradewind.errors import InputError
+from tradewind.errors import NoPlanError
 from tradewind.network.clusters import MAX_SIZE, Cluster, clusters
 from tradewind.placement.choices import Choices
 from tradewind.placement.coordinators import Decisions
@@ -59,7 +59,7 @@ def bottom_up(
             return query.plan()
         for part in parts_to_pass_up(choices, number, query.known(home).keys()):
             query.decide(home, part, home.coordinator, refine=refine)
-    raise InputError(
+    raise NoPlanError(
         f"no coordinator finds a way to bring the answer to {ground.network.name(goal.site)!r}.",
         where=f"query {goal.query}",
         hint="the exact planner sees all sites and may find one.",

@@ -158,6 +158,22 @@ class Choices:
         return {}
 
 
+def over_part(choices: Choices, sites: Sequence[int]) -> Choices:
+    """The choices where there are only some sites, numbered in their order."""
+    numbers = {site: number for number, site in enumerate(sites)}
+
+    def kept(some: Sites | None) -> Sites | None:
+        return None if some is None else frozenset(numbers[site] for site in some if site in numbers)
+
+    contents = tuple(
+        replace(c, origins=tuple(numbers[site] for site in c.origins if site in numbers), within=kept(c.within))
+        if c.origins or c.within is not None
+        else c
+        for c in choices.contents
+    )
+    return Choices(contents, tuple(r if r.at is None else replace(r, at=kept(r.at)) for r in choices.recipes))
+
+
 class Gathering:
     """Choices in the making: contents are added once, whoever asks for them."""
 

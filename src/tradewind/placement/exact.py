@@ -30,16 +30,22 @@ graphs.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from tradewind.errors import InputError
-from tradewind.network.network import Indices, Numbers
-from tradewind.placement.choices import Choices
+from tradewind.errors import NoPlanError
+from tradewind.network.routes import Swept
+from tradewind.placement.choices import Choices, over_part
 from tradewind.placement.ground import Ground
 from tradewind.placement.plan import Goal, Plan
 from tradewind.placement.running import Running
 from tradewind.placement.tables import Reach, Shares, Table, collect, tabulate
+
+_FEW = 12
+"""Of so many base streams at most, in large networks, the ways between all of them are looked at first."""
+_MOST = 200
+"""So many sites at most where something runs already are looked at there."""
 
 
 def exact(
@@ -70,7 +76,7 @@ def tables_for(
     reach = None if shares else _reach(ground, choices, goal, wanted, running)
     tables = tabulate(ground, choices, wanted, running, shares=shares, reach=reach)
     if not np.isfinite(tables[number].swept.cost[goal.site]):
-        raise InputError(
+        raise NoPlanError(
             f"nothing can bring the answer to {ground.network.name(goal.site)!r}.",
             where=f"query {goal.query}",
             hint="a stream has no way there, or may not leave its region.",
@@ -81,26 +87,49 @@ def tables_for(
 def _reach(
     ground: Ground, choices: Choices, goal: Goal, wanted: tuple[int, ...], running: Running | None
 ) -> Reach | None:
-    """In large networks, how far contents are worth following: no plan is dearer than one that computes at one site.
+    """In large networks, how far contents are worth following: no plan is dearer than the best one over few sites.
 
-    That site is one of those on the cheapest ways from the streams to the goal.
+    These are the sites on the cheapest ways from each stream to the goal and to where the others arise.
     """
-    if ground.routes(None).dense:
+    bare = [number for number in wanted if not choices.ways[number]]
+    if ground.routes(None).dense or not 1 < len(bare) <= _FEW:
         return None
-    bare = [number for number in wanted if choices.contents[number].origins or not choices.ways[number]]
-    tables = tabulate(ground, choices, tuple(bare), running)
+    known = tabulate(ground, choices, tuple(bare), running)
     towards = ground.routes(None).towards(goal.site)
-    starts = [site for number in bare for site in choices.contents[number].origins]
-    some = np.array(sorted({goal.site, *(s for start in starts for s in towards.route(start))}), dtype=np.int64)
-    least = {number: tables[number].swept.cost[some] for number in bare}
-    for number in wanted:
-        if number not in least:
-            least[number] = _at_one_site(ground, choices, number, some, least)
-    number = choices.numbers[goal.content]
-    routes = ground.routes_of(choices.contents[number])
-    delivered = towards if routes is ground.routes(None) else routes.towards(goal.site)
-    bound = float((least[number] + choices.contents[number].bytes_per_second * delivered.cost[some]).min())
-    return Reach(bound * (1 + 1e-9), _after(choices, wanted), towards.cost) if np.isfinite(bound) else None
+    sites = np.array(sorted(_on_the_way(choices, goal, known, towards, running)), dtype=np.int64)
+    part = over_part(choices, sites.tolist())
+    numbers = {site: number for number, site in enumerate(sites.tolist())}
+    tables = tabulate(ground.part(sites), part, wanted, _Seen(running, numbers) if running is not None else None)
+    bound = float(tables[choices.numbers[goal.content]].swept.cost[numbers[goal.site]])
+    return Reach(bound * (1 + 1e-9), known, _after(choices, wanted), towards.cost) if np.isfinite(bound) else None
+
+
+def _on_the_way(
+    choices: Choices, goal: Goal, known: Mapping[int, Table], towards: Swept, running: Running | None
+) -> set[int]:
+    """The sites on the ways between the origins of streams and the goal, and from what runs already to the goal."""
+    origins = {site for number in known for site in choices.contents[number].origins}
+    found = {goal.site}
+    for table in known.values():
+        ends = [end for end in (goal.site, *origins) if np.isfinite(table.swept.cost[end])]
+        found.update(site for end in ends for site in table.swept.route(end))
+    if running is not None:
+        keys = [content.key for content in choices.contents]
+        there = [site for key in keys for site in running.sites(key)][:_MOST]
+        found.update(site for start in there if np.isfinite(towards.cost[start]) for site in towards.route(start))
+    return found
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Seen:
+    """Where contents are to be had already, among some sites that have numbers of their own."""
+
+    running: Running
+    numbers: Mapping[int, int]
+
+    def sites(self, key: str) -> frozenset[int]:
+        """Where a content is to be had."""
+        return frozenset(self.numbers[site] for site in self.running.sites(key) if site in self.numbers)
 
 
 def _after(choices: Choices, wanted: tuple[int, ...]) -> dict[int, float]:
@@ -111,15 +140,3 @@ def _after(choices: Choices, wanted: tuple[int, ...]) -> dict[int, float]:
             for one in choices.recipes[way].inputs:
                 found[one] = min(found[one], found[number])
     return found
-
-
-def _at_one_site(ground: Ground, choices: Choices, number: int, some: Indices, least: Mapping[int, Numbers]) -> Numbers:
-    found = np.full(len(some), np.inf)
-    for way in choices.ways[number]:
-        recipe = choices.recipes[way]
-        total = ground.work(recipe)[some]
-        for one in recipe.inputs:
-            total = total + least[one]
-        found = np.minimum(found, total)
-    within = choices.contents[number].within
-    return found if within is None else np.where(np.isin(some, list(within)), found, np.inf)

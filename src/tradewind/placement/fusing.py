@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tradewind.algebra.operators.aggregation import Combine
 from tradewind.algebra.operators.core import Union
 from tradewind.network.network import Network
 from tradewind.placement.choices import Content, Work
@@ -67,8 +68,9 @@ def _only_unites(step: Step) -> bool:
     node = step.operator
     if node is None:
         return True
-    below = node.inputs[0]
-    as_they_are = below in step.over or (isinstance(below, Union) and below.members == step.over)
+    if not isinstance(node, Combine) or node.window is not None:
+        return False
+    as_they_are = node.input in step.over or (isinstance(node.input, Union) and node.input.members == step.over)
     return as_they_are and all(one.schema.columns == node.schema.columns for one in step.over)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tradewind.cost.prices import Prices
-from tradewind.network.network import Network, Numbers
+from tradewind.network.network import Indices, Network, Numbers
 from tradewind.network.routes import Routes
 from tradewind.placement.choices import Content, Recipe, Sites, Weighed
 
@@ -32,19 +32,23 @@ class Ground:
         """The cheapest routes of one content."""
         return self.routes(content.within)
 
+    def part(self, sites: Indices) -> Ground:
+        """The same over some sites only, numbered in their order."""
+        network, links = self.network.part(sites)
+        return Ground(network, self.prices.part(sites, links))
+
     def again(self, content: Content, sites: Sequence[int]) -> Numbers:
         """What using a content costs at sites where it runs already: nothing."""
         return np.zeros(len(sites))
 
-    def work(self, recipe: Recipe) -> Numbers:
-        """What an operator costs at each site: infinite where it may not run."""
-        cost = recipe.cores * self.prices.per_core + self.prices.per_operator
+    def work(self, recipe: Recipe, sites: Indices | None = None) -> Numbers:
+        """What an operator costs at each site, or at each of some: infinite where it may not run."""
+        some = slice(None) if sites is None else sites
+        cost = recipe.cores * self.prices.per_core[some] + self.prices.per_operator[some]
         if recipe.at is None:
             return cost
-        found = np.full(len(cost), np.inf)
-        allowed = list(recipe.at)
-        found[allowed] = cost[allowed]
-        return found
+        places = np.arange(len(self.network)) if sites is None else sites
+        return np.where(np.isin(places, list(recipe.at)), cost, np.inf)
 
     def works(self, recipes: Weighed) -> Numbers:
         """What each of many operators (row) costs at each site (column)."""

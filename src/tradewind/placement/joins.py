@@ -65,7 +65,7 @@ def join_choices(query: JoinQuery) -> tuple[Choices, str]:
             for applied in _applied([by_name[name] for name in some]):
                 numbers[some, applied] = whole.content(_content(query, some, applied))
     for (some, applied), number in numbers.items():
-        for name in applied:
+        for name in sorted(applied):
             before = numbers[some, applied - {name}]
             whole.recipe(Recipe(number, (before,), f"filter {by_name[name].filter_name}", query.cores_per_operator))
         if len(some) > 1:

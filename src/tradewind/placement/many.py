@@ -110,9 +110,10 @@ def together(
 
     `shared` are contents that only pay together, such as the partials of one grouping at several sites.
     """
-    best = improved(ground, asked, one_by_one(ground, asked))
+    best = one_by_one(ground, asked)
     if len(asked) < 2:
         return best
+    best = improved(ground, asked, best)
     trials = MOST_PLANS // (2 * len(asked))
     work = _Trials(ground, asked, best)
     if trials > OFFERS:
@@ -123,7 +124,7 @@ def together(
     for group in groups[:trials]:
         work.offer(group)
     common = work.common()
-    keys = sorted(common, key=lambda one: common[one])[: min(offers, trials)]
+    keys = sorted(common, key=lambda one: (common[one], one))[: min(offers, trials)]
     if common:
         work.offer(common, anew=True)
     for key in keys:

@@ -23,7 +23,7 @@ Seshadri, Kumar, Cooper: Multi-query optimization in distributed stream systems;
 
 from __future__ import annotations
 
-from tradewind.errors import InputError
+from tradewind.errors import NoPlanError
 from tradewind.placement.choices import Choices
 from tradewind.placement.exact import exact
 from tradewind.placement.ground import Ground
@@ -37,5 +37,5 @@ def phased(ground: Ground, choices: Choices, goal: Goal, running: Running | None
     contents = choices.contents
     tree = lightest_tree(choices, choices.numbers[goal.content], lambda r: contents[r.output].bytes_per_second)
     if tree is None:
-        raise InputError("the answer cannot be made from any stream.", where=f"query {goal.query}")
+        raise NoPlanError("the answer cannot be made from any stream.", where=f"query {goal.query}")
     return exact(ground, Choices(contents, tree), goal, running)

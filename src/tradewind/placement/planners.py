@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tradewind.cost.prices import Prices
 from tradewind.cost.utility import Benefit
-from tradewind.errors import InputError, unknown
+from tradewind.errors import InputError, NoPlanError, unknown
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.frontends.metrics.grammar import read_metric
 from tradewind.frontends.metrics.tree import Metric
@@ -117,7 +117,7 @@ def _by_prices(task: Problem, planner: str) -> _Found:
         running = (
             together(task.ground, task.asked, task.shared) if planner == "exact" else _each(task, _ONE_BY_ONE[planner])
         )
-    except InputError as error:
+    except NoPlanError as error:
         raise _explained(task, error) from None
     whole = fused(running.whole, task.network, task.contents)
     cost = whole.cost(task.ground.prices)
@@ -156,7 +156,7 @@ def _within_limits(task: Problem) -> _Found:
     for one in task.asked:
         try:
             found = constrained(task.ground, one.choices, one.goal, limits(task), running)
-        except InputError as error:
+        except NoPlanError as error:
             raise _explained(task, error) from None
         kept.append(found)
         running.add(one.goal.query, found.plan, one.origins)
@@ -184,7 +184,7 @@ def _by_score(task: Problem, planner: str) -> _Found:
         )
     try:
         start = _each(task, exact if planner == "exact" else ship_all)
-    except InputError as error:
+    except NoPlanError as error:
         raise _explained(task, error) from None
     if planner == "ship-all":
         return _Found(start.plans, _value(task, start.whole), None, "")
@@ -250,7 +250,7 @@ def _everything_shipped(task: Problem) -> Plan:
     return one_by_one(task.ground, [Asked(one.goal, free) for one in task.asked], ship_all).whole
 
 
-def _explained(task: Problem, error: InputError) -> InputError:
+def _explained(task: Problem, error: NoPlanError) -> InputError:
     """An error with the smallest set of wishes that stands in the way, if it is wishes that do."""
     bound = [name for name, wish in task.residency.wishes.items() if wish != "free"]
     if not bound or not _solvable(task, Residency(task.network, {})):
@@ -260,7 +260,7 @@ def _explained(task: Problem, error: InputError) -> InputError:
             bound = [name]
             break
     wishes = " and ".join(f"{name!r} (leave_region: {task.residency.wishes[name]})" for name in bound)
-    return InputError(
+    return NoPlanError(
         f"{error.what.rstrip('.')} because of {wishes}: its rows may not reach where the answer is wanted.",
         where=error.where,
         hint="deliver in the stream's region, aggregate before the rows leave it, or allow them to leave.",

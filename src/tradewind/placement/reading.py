@@ -144,14 +144,10 @@ class Reader:
         return output
 
     def _joins(self, node: Operator, block: JoinBlock) -> int:
-        numbers: dict[Members, int] = {}
-        everything = sorted(block.everything)
+        numbers = {frozenset([n]): self.content(one) for n, one in enumerate(block.inputs)}
+        for members in block.sets():
+            numbers[members] = self._joined(block, members, numbers)
         output = self._add(node)
-        for size in range(1, len(everything)):
-            for some in combinations(everything, size):
-                members = frozenset(some)
-                if block.connected(members):
-                    numbers[members] = self._joined(block, members, numbers)
         found = False
         for left, right in block.halves(block.everything):
             whole = block.whole(left, right)
@@ -164,14 +160,20 @@ class Reader:
         return output
 
     def _joined(self, block: JoinBlock, members: Members, numbers: Mapping[Members, int]) -> int:
+        """The join of some inputs; other ways to make it than the first cost as much for each row that they read."""
         node = block.joined(members)
-        if len(members) == 1:
-            return self.content(node)
         output = self._add(node)
         self.notes.known[self._key(node)] = output
-        for left, right in block.halves(members):
-            over = (block.joined(left), block.joined(right))
-            self._recipe(output, [numbers[left], numbers[right]], block.of_halves(left, right), over, "join")
+        first = block.halves(members)[0]
+        below = set(walk(*(block.joined(half) for half in first)))
+        cores = sum(self.figures.cores(one) for one in walk(node) if one not in below)
+        rows = [
+            sum(self.notes.gathering[numbers[half]].rows_per_second for half in pair) for pair in block.halves(members)
+        ]
+        for (left, right), read in zip(block.halves(members), rows, strict=True):
+            work = Work(partial(block.of_halves, left, right), partial(_joined_halves, block, left, right))
+            share = read / rows[0] if rows[0] > 0 else 1.0
+            self._way(output, [numbers[left], numbers[right]], "join", cores * share, work)
         return output
 
     def _aggregate(self, node: Aggregate, parts: Partials) -> int:
@@ -253,6 +255,10 @@ class Reader:
             for members in combinations(everything, size)
             for parts in _ways(members)
         ]
+
+
+def _joined_halves(block: JoinBlock, left: Members, right: Members) -> tuple[Operator, ...]:
+    return block.joined(left), block.joined(right)
 
 
 def _states(parts: Partials, some: Sequence[Members]) -> tuple[Operator, ...]:

@@ -32,7 +32,7 @@ import numpy as np
 
 from tradewind.cost.prices import Prices
 from tradewind.errors import InputError
-from tradewind.network.network import Numbers
+from tradewind.network.network import Indices, Numbers
 from tradewind.network.routes import Routes
 from tradewind.placement.choices import Choices, Content, Recipe
 from tradewind.placement.deadlines import weights
@@ -68,6 +68,16 @@ class _Charged(Ground):
             price = self.prices.per_byte + self.charges[content.key]
             self._own[content.key] = _Searched(self.network, price, content.within)
         return self._own[content.key]
+
+    def part(self, sites: Indices) -> Ground:
+        network, links = self.network.part(sites)
+        numbers = {site: number for number, site in enumerate(sites.tolist())}
+        return _Charged(
+            network,
+            self.prices.part(sites, links),
+            charges={key: charge[links] for key, charge in self.charges.items()},
+            reuse={(key, numbers[site]): cost for (key, site), cost in self.reuse.items() if site in numbers},
+        )
 
     def again(self, content: Content, sites: Sequence[int]) -> Numbers:
         return np.array([self.reuse.get((content.key, site), 0.0) for site in sites])

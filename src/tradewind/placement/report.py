@@ -16,6 +16,8 @@ from tradewind.placement.plan import Hop, Plan, Step, providers
 from tradewind.placement.planners import Chosen
 from tradewind.placement.workers import Share, over_workers
 
+_UNITS = {"dollars": "$/h", "bytes": "bytes/s"}
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -150,6 +152,9 @@ class Report:
 
     def why(self, step: Step) -> str:
         """Why a step is where it is: what it would cost, alone, at the next best site."""
+        objective = self.chosen.problem.deployment.objective
+        if objective not in _UNITS:
+            return f"found by search for {objective}"
         prices = self._elsewhere(step)
         here = prices[step.site]
         others = prices.copy()
@@ -157,12 +162,11 @@ class Report:
         best = int(others.argmin())
         if not np.isfinite(others[best]):
             return "no other site may run it"
-        unit = {"dollars": "$/h", "bytes": "bytes/s"}.get(self.chosen.problem.deployment.objective, "$/h")
-        more = others[best] - here
-        name = self.network.name(best)
-        if more <= 1e-12 * max(1.0, abs(here)):
+        more, name = others[best] - here, self.network.name(best)
+        if abs(more) <= 1e-9 * max(abs(here), 1e-9):
             return f"{name} would cost the same"
-        return f"{name} would cost {_amount(more)} {unit} more"
+        what = f"{_amount(abs(more))} {_UNITS[objective]}"
+        return f"{name} would cost {what} more" if more > 0 else f"alone, {name} would cost {what} less"
 
     def _elsewhere(self, step: Step) -> np.ndarray:
         """What the step, its inputs' and its output's ways cost with it at each site and all else as it is."""

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from math import inf
 
-from tradewind.errors import InputError
+from tradewind.errors import NoPlanError
 from tradewind.placement.choices import Choices, Recipe
 from tradewind.placement.exact import exact
 from tradewind.placement.ground import Ground
@@ -43,14 +43,14 @@ def ship_all(ground: Ground, choices: Choices, goal: Goal, running: Running | No
 
     tree = lightest_tree(choices, number, work_there)
     if tree is None:
-        raise InputError(
+        raise NoPlanError(
             f"the answer may not be computed at {ground.network.name(goal.site)!r}.", where=f"query {goal.query}"
         )
     keys = [content.key for content in choices.contents]
     made = {recipe.output for recipe in tree}
     base = {i for recipe in tree for i in recipe.inputs} - made or {number} - made
-    whole = Plan(goals=(goal,))
+    bare, whole = Choices(choices.contents, ()), Plan(goals=(goal,))
     for one in sorted(base):
-        shipped = exact(ground, Choices(choices.contents, ()), Goal(goal.query, keys[one], goal.site), running)
+        shipped = exact(ground, bare, Goal(goal.query, keys[one], goal.site), running)
         whole = Plan(whole.steps | shipped.steps, whole.hops | shipped.hops, whole.goals)
     return Plan(whole.steps.union(step_of(choices, recipe, goal.site) for recipe in tree), whole.hops, whole.goals)

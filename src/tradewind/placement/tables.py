@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -17,6 +18,13 @@ from tradewind.placement.running import Running
 _ARISES, _RUNS = -1, -2
 
 Shares = Mapping[str, float]
+
+
+class Reused(Protocol):
+    """Tells where a content is to be had already."""
+
+    def sites(self, key: str) -> frozenset[int]:
+        """Where a content is to be had without making or moving anything more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +43,8 @@ class Reach:
     """
 
     bound: float
+    known: Mapping[int, Table]
+    """Tables that were worked out on the way."""
     after: Mapping[int, float]
     """For each content, bytes per second of the least content that is made of it."""
     towards: Numbers
@@ -49,49 +59,78 @@ def tabulate(
     ground: Ground,
     choices: Choices,
     wanted: tuple[int, ...],
-    running: Running | None = None,
+    running: Reused | None = None,
     *,
     shares: Shares | None = None,
     reach: Reach | None = None,
 ) -> dict[int, Table]:
     """The least cost of each wanted content at each site, as far as they are worth following."""
     tables: dict[int, Table] = {}
-    costs = _Costs(wanted, len(choices.contents), len(ground.network))
+    costs = _Costs(wanted, len(choices.contents), len(ground.network) if ground.routes(None).dense else 0)
     for number in wanted:
-        content = choices.contents[number]
-        base, chosen = _base(ground, choices, number, costs)
-        base[list(content.origins)] = 0.0
-        chosen[list(content.origins)] = _ARISES
-        there = list(running.sites(content.key)) if running is not None else []
-        if there:
-            again = ground.again(content, there)
-            chosen[there] = np.where(base[there] > again, _RUNS, chosen[there])
-            base[there] = np.minimum(base[there], again)
-        if reach is not None:
-            base = reach.worth(number, base)
-        limit = reach.bound if reach is not None else np.inf
-        swept = ground.routes_of(content).sweep(base, content.bytes_per_second, limit)
-        costs[number] = swept.cost * shares.get(content.key, 1.0) if shares else swept.cost
-        if reach is not None:
-            costs[number] = reach.worth(number, costs[number])
-        tables[number] = Table(swept, chosen)
+        table = reach.known.get(number) if reach is not None else None
+        if table is None:
+            table = _table(ground, choices, number, costs, running=running, reach=reach)
+        cost = table.swept.cost
+        if shares:
+            cost = cost * shares.get(choices.contents[number].key, 1.0)
+        costs[number] = cost if reach is None else reach.worth(number, cost)
+        tables[number] = table
     return tables
 
 
+def _table(
+    ground: Ground, choices: Choices, number: int, costs: _Costs, *, running: Reused | None, reach: Reach | None
+) -> Table:
+    """The table of a content, given the costs of all that it can be made of."""
+    content = choices.contents[number]
+    base, chosen = _base(ground, choices, number, costs)
+    base[list(content.origins)] = 0.0
+    chosen[list(content.origins)] = _ARISES
+    there = list(running.sites(content.key)) if running is not None else []
+    if there:
+        again = ground.again(content, there)
+        chosen[there] = np.where(base[there] > again, _RUNS, chosen[there])
+        base[there] = np.minimum(base[there], again)
+    if reach is None:
+        return Table(ground.routes_of(content).sweep(base, content.bytes_per_second), chosen)
+    base = reach.worth(number, base)
+    return Table(ground.routes_of(content).sweep(base, content.bytes_per_second, reach.bound), chosen)
+
+
 class _Costs:
-    """The least cost of the contents so far, a row for each."""
+    """The least cost of the contents so far; where all sites are weighed at once, as the rows of one array."""
 
     def __init__(self, wanted: tuple[int, ...], contents: int, sites: int) -> None:
+        self._single: dict[int, Numbers] = {}
         self._rows = np.empty((len(wanted), sites))
         self._places = np.zeros(contents, dtype=np.int64)
         self._places[list(wanted)] = np.arange(len(wanted))
+        self._finite: dict[int, Indices] = {}
 
     def __getitem__(self, number: int) -> Numbers:
-        found: Numbers = self._rows[self._places[number]]
-        return found
+        return self._single[number]
 
     def __setitem__(self, number: int, cost: Numbers) -> None:
-        self._rows[self._places[number]] = cost
+        self._single[number] = cost
+        if self._rows.size:
+            self._rows[self._places[number]] = cost
+
+    def together(self, inputs: tuple[int, ...]) -> tuple[Indices, Numbers]:
+        """The sites where several contents are all to be had, and what they cost there together."""
+        first, *others = sorted(inputs, key=lambda one: len(self._to_be_had(one)))
+        sites = self._to_be_had(first)
+        total = self[first][sites]
+        for one in others:
+            total = total + self[one][sites]
+        finite = np.isfinite(total)
+        return sites[finite], total[finite]
+
+    def _to_be_had(self, number: int) -> Indices:
+        found = self._finite.get(number)
+        if found is None:
+            found = self._finite[number] = np.flatnonzero(np.isfinite(self[number]))
+        return found
 
     def of(self, inputs: Indices) -> Numbers:
         """The costs of several contents together (a row of numbers each), for many such rows."""
@@ -123,12 +162,8 @@ def _base_where_possible(
     least, chosen = np.full(size, np.inf), np.full(size, _ARISES, dtype=np.int64)
     for way in ways:
         recipe = choices.recipes[way]
-        some = np.flatnonzero(np.isfinite(costs[recipe.inputs[0]])) if recipe.inputs else np.arange(size)
-        for one in recipe.inputs[1:]:
-            some = some[np.isfinite(costs[one][some])]
-        total = ground.work(recipe)[some]
-        for one in recipe.inputs:
-            total = total + costs[one][some]
+        some, total = costs.together(recipe.inputs) if recipe.inputs else (np.arange(size), np.zeros(size))
+        total = total + ground.work(recipe, some)
         better = total < least[some]
         least[some[better]] = total[better]
         chosen[some[better]] = way

@@ -25,7 +25,7 @@ Seshadri, Kumar, Cooper: Multi-query optimization in distributed stream systems,
 
 from __future__ import annotations
 
-from tradewind.errors import InputError
+from tradewind.errors import NoPlanError
 from tradewind.network.clusters import MAX_SIZE, Cluster, clusters
 from tradewind.placement.choices import Choices
 from tradewind.placement.coordinators import Decisions
@@ -41,7 +41,7 @@ def top_down(
     top = clusters(ground.routes(), MAX_SIZE) if hierarchy is None else hierarchy
     query = Decisions(ground, choices, goal, running)
     if not query.decide(top, choices.numbers[goal.content], goal.site, refine=True):
-        raise InputError(
+        raise NoPlanError(
             f"no coordinator finds a way to bring the answer to {ground.network.name(goal.site)!r}.",
             where=f"query {goal.query}",
             hint="the exact planner sees all sites and may find one.",

@@ -72,8 +72,8 @@ class _Machines:
             parts = min(math.ceil(load / self.room - 1e-9), len(self.busy))
             workers = sorted(self._idle(range(len(self.busy)))[:parts])
             return [self._on(step, worker, number, parts, keys) for number, worker in enumerate(workers, start=1)]
-        below = [share for key in step.inputs for share in self.made.get(key, ())]
-        split = [share for share in below if share.parts > 1 and not share.before]
+        below = [share for key in step.inputs for share in self.made.get(key, ()) if not share.before]
+        split = [share for share in below if share.parts > 1]
         if step.kind == "top" and split:
             return self._top(step, split)
         near = [share.worker - 1 for share in below if self.busy[share.worker - 1] + step.cores <= self.room]

@@ -7,9 +7,10 @@ where they call things differently.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 from tradewind.algebra.expressions.tree import Column, Expression, columns_of, conjuncts, substitute
 from tradewind.algebra.operators.base import Operator, walk
@@ -20,6 +21,8 @@ from tradewind.rewrites.invariants import broken
 from tradewind.rewrites.moving import filtered
 
 Members = frozenset[int]
+MOST_IN_ANY_ORDER = 7
+"""So many inputs are joined in any order; more, in the order in which they were written, in any tree."""
 
 
 @dataclass(frozen=True)
@@ -39,25 +42,60 @@ class JoinBlock:
         """All inputs."""
         return frozenset(range(len(self.inputs)))
 
-    def halves(self, members: Members) -> Iterator[tuple[Members, Members]]:
-        """Every way to cut a set of inputs in two that can be joined, each once."""
-        first, *rest = sorted(members)
-        for choice in range(2 ** len(rest) - 1):
-            left = frozenset([first, *(one for place, one in enumerate(rest) if choice >> place & 1)])
-            if self.connected(left) and self.connected(members - left) and self._conditions(left, members - left):
-                yield left, members - left
+    def halves(self, members: Members) -> list[tuple[Members, Members]]:
+        """Every way to cut a set of inputs in two that can be joined, each once.
+
+        Of more than `MOST_IN_ANY_ORDER` inputs only those that cut their written order in two.
+        """
+        found = self._halves.get(members)
+        if found is None:
+            found = self._halves[members] = [pair for pair in self._cuts(members) if self._fit(*pair)]
+        return found
+
+    def _cuts(self, members: Members) -> list[tuple[Members, Members]]:
+        order = sorted(members)
+        if len(self.inputs) > MOST_IN_ANY_ORDER:
+            return [(frozenset(order[:cut]), frozenset(order[cut:])) for cut in range(1, len(order))]
+        first, *rest = order
+        lefts = [
+            frozenset([first, *(one for place, one in enumerate(rest) if choice >> place & 1)])
+            for choice in range(2 ** len(rest) - 1)
+        ]
+        return [(left, members - left) for left in lefts]
+
+    def _fit(self, left: Members, right: Members) -> bool:
+        return self._conditions(left, right) is not None and self.connected(left) and self.connected(right)
+
+    def sets(self) -> list[Members]:
+        """All sets of two or more inputs, but for the whole, that can be joined with one another alone."""
+        every = sorted(self.everything)
+        if len(every) > MOST_IN_ANY_ORDER:
+            found = [frozenset(every[a:b]) for a in range(len(every)) for b in range(a + 2, len(every) + 1)]
+        else:
+            found = [frozenset(some) for size in range(2, len(every)) for some in combinations(every, size)]
+        return sorted((one for one in found if one != self.everything and self.connected(one)), key=len)
 
     def connected(self, members: Members) -> bool:
         """Whether the inputs can be joined with one another alone."""
-        return len(members) == 1 or next(self.halves(members), None) is not None
+        return len(members) == 1 or bool(self.halves(members))
 
     def joined(self, members: Members) -> Operator:
         """The join of some of the inputs, with the columns that are still needed: always the same node."""
         if len(members) == 1:
             (number,) = members
             return self.inputs[number]
-        left, right = next(self.halves(members))
-        return self.of_halves(left, right)
+        found = self._joined.get(members)
+        if found is None:
+            found = self._joined[members] = self.of_halves(*self.halves(members)[0])
+        return found
+
+    @cached_property
+    def _halves(self) -> dict[Members, list[tuple[Members, Members]]]:
+        return {}
+
+    @cached_property
+    def _joined(self) -> dict[Members, Operator]:
+        return {}
 
     def of_halves(self, left: Members, right: Members) -> Operator:
         """The same rows as `joined` of both together, made from the joins of two halves."""
@@ -197,9 +235,9 @@ class _Collected:
 
     def block(self, node: Operator, answer: dict[str, Expression]) -> JoinBlock:
         """The block, its columns called by where they come from and its inputs in an order of their own."""
-        order = sorted(
-            range(len(self.inputs)), key=lambda number: (_tag(self.inputs[number]), _mark(self.inputs[number]))
-        )
+        order = list(range(len(self.inputs)))
+        if len(order) <= MOST_IN_ANY_ORDER:
+            order.sort(key=lambda number: (_tag(self.inputs[number]), _mark(self.inputs[number])))
         names = self._names(order)
         renamed: dict[str, Expression] = {
             f"#{n} {old}": Column(new) for n, some in names.items() for old, new in some.items()
