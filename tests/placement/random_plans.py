@@ -17,7 +17,7 @@ from tradewind.placement.plan import Goal
 from tradewind.placement.planning import RULES_FOR_PLANS
 from tradewind.placement.reading import Notes, Reader
 from tradewind.placement.residency import Residency
-from tradewind.placement.sharing import shared_partials
+from tradewind.placement.sharing import contained, shared_partials
 from tradewind.rewrites.alternatives import alternatives
 from tradewind.rewrites.engine import rewrite
 
@@ -96,6 +96,9 @@ def random_case(seed: int) -> Case | None:
         other = Reader(notes, network, figures, Residency(network, {}))
         if sum(reader.made_of(parts, fine, other) for reader, parts in met) > 1:
             shared.append(frozenset(notes.gathering[number].key for number in other.sets(fine).values()))
+    for narrow, wide, node in contained(notes.gathering.contents):
+        numbers = notes.gathering.number(narrow.key), notes.gathering.number(wide.key)
+        next(iter(readers.values())).narrowed(*numbers, node, wide.operator)
     choices = notes.gathering.choices()
     asked = tuple(Asked(Goal(name, keys[name], sinks[name]), choices) for name in graphs)
     return Case(graph, ground, asked, tuple(shared))

@@ -149,7 +149,7 @@ def test_a_site_that_is_too_small_is_not_used():
 
 def test_no_room_anywhere_is_an_error_that_says_how_much_is_missing():
     text = JOIN.replace("mbps: 100,", "mbps: 0.001,").replace("rows_per_second: 200", "rows_per_second: 20000")
-    with pytest.raises(InputError, match="needs .* and has"):
+    with pytest.raises(InputError, match=r"needs .* and has"):
         choose(load(text))
 
 
@@ -186,6 +186,35 @@ def test_short_windows_feed_long_ones():
     assert both == pytest.approx(sum(link.bytes_per_second for link in Report(minutes).links()), rel=0.01)
 
 
+CONTAINED = (
+    NETWORK
+    + """
+streams:
+  hits: {schema: "ts TIMESTAMP, x INT, y INT, z STRING", time: ts, at: {ams: {rows_per_second: 1000, row_bytes: 60}}}
+queries:
+  many: {sql: SELECT * FROM hits WHERE y < 400, deliver: {site: hq}}
+  few: {sql: "SELECT ts, z FROM hits WHERE y < 400 AND x < 3", deliver: {site: hq}}
+"""
+)
+
+
+def test_what_is_contained_in_another_answer_crosses_no_link_again():
+    report = Report(choose(load(CONTAINED)))
+    assert len({hop.content for hop in report.plan.hops}) == 1
+    graph = built(report.plan, report.network, report.contents.values())
+    written = load(CONTAINED).queries
+    assert all(graph[name].schema.columns == written[name].operator.schema.columns for name in written)
+
+
+def test_a_pin_is_kept_though_others_could_share():
+    text = SHARED.replace(
+        "fresh_within: 30 seconds\n  by_hour", "fresh_within: 30 seconds\n    pin: {merge: dc}\n  by_hour"
+    )
+    assert text != SHARED
+    report = Report(choose(load(text)))
+    assert {line.site for line in report.lines if line.kind == "merge" and line.queries == ("by_minute",)} == {"dc"}
+
+
 def test_missing_figures_are_warned_of_with_what_is_assumed():
     text = SHARED.replace("rows_per_second: 5000, row_bytes: 40", "path: data").replace(", status: 10", "")
     warnings = " ".join(choose(load(text)).problem.warnings)
@@ -209,10 +238,13 @@ def test_other_objectives(objective):
 
 
 def test_a_metric_of_the_file():
-    text = (
-        JOIN
-        + "metrics: {worst: {cost: 'MAX(SUM(cores, OPERATORS), NODES)', where: ['SUM(SUM(ms, OPERATORS), QUERIES) <= 500']}}\nobjective: worst\n"
-    )
+    text = f"""{JOIN}
+metrics:
+  worst:
+    cost: MAX(SUM(cores, OPERATORS), NODES)
+    where: [SUM(SUM(ms, OPERATORS), QUERIES) <= 500]
+objective: worst
+"""
     assert choose(load(text)).cost > 0
     with pytest.raises(InputError, match="no plan was found that keeps"):
         choose(load(text.replace("500", "1")))

@@ -190,9 +190,14 @@ class Gathering:
             self._contents.append(content)
         return number
 
-    def knows(self, key: str) -> bool:
-        """Whether there is a content of that key."""
-        return key in self._numbers
+    @property
+    def contents(self) -> tuple[Content, ...]:
+        """All contents so far."""
+        return tuple(self._contents)
+
+    def number(self, key: str) -> int:
+        """The number of a content that is known."""
+        return self._numbers[key]
 
     def __getitem__(self, number: int) -> Content:
         return self._contents[number]

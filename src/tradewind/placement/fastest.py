@@ -34,6 +34,9 @@ from tradewind.placement.plan import Goal, Plan
 from tradewind.placement.scores import response_score
 from tradewind.placement.tables import collect
 
+MOST = 80
+"""So many plans are weighed at most to find a cheap one among those of least latency."""
+
 
 def fastest(ground: Ground, choices: Choices, goal: Goal, seed: int = 0, rounds: int = ROUNDS) -> Plan:
     """The plan of least response time for one goal.
@@ -46,4 +49,4 @@ def fastest(ground: Ground, choices: Choices, goal: Goal, seed: int = 0, rounds:
     tables = earliest(quick, choices, choices.needed(choices.numbers[goal.content]))
     start = collect(quick, choices, goal, tables)
     score = response_score(ground, choices)
-    return local_search(ground, choices, (goal,), score, start=start, seed=seed, rounds=rounds)
+    return local_search(ground, choices, (goal,), score, start=start, seed=seed, rounds=rounds, most=MOST)

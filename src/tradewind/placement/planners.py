@@ -126,7 +126,7 @@ def _by_prices(task: Problem, planner: str) -> _Found:
         alone = planner == "exact" and len(task.asked) == 1
         return _Found(running.plans, cost, cost if alone else None, "optimal for its query" if alone else "")
     if planner != "exact":
-        return _Found(running.plans, cost, None, f"limits are passed: {violated[0]}.")
+        return _Found(running.plans, cost, None, _passed(task, running.whole).removeprefix("; "))
     return _within_limits(task)
 
 
@@ -190,9 +190,17 @@ def _by_score(task: Problem, planner: str) -> _Found:
         return _Found(start.plans, _value(task, start.whole), None, "")
     if task.deployment.objective == "latency":
         plans = {one.goal.query: fastest(task.ground, one.choices, one.goal) for one in task.asked}
-        cost = _value(task, _at_work(task, plans).whole)
-        return _Found(plans, cost, cost, "the least latency of each query; of equal ones a cheap plan")
+        whole = _at_work(task, plans).whole
+        cost = _value(task, whole)
+        note = "the least latency of each query; of equal ones a cheap plan"
+        return _Found(plans, cost, cost, note + _passed(task, whole))
     return _searched(task, start)
+
+
+def _passed(task: Problem, plan: Plan) -> str:
+    """Which limits a plan passes, if any: objectives that are no sums of prices do not keep them by themselves."""
+    violated = broken(fused(plan, task.network, task.contents), task.network, limits(task))
+    return f"; limits are passed: {'; '.join(map(str, violated[:4]))}" if violated else ""
 
 
 def _at_work(task: Problem, plans: Mapping[str, Plan]) -> Running:
@@ -219,7 +227,7 @@ def _searched(task: Problem, start: Running) -> _Found:
                 hint="loosen the bound, or add capacity.",
             )
     plans = {one.goal.query: _rests_on(task, plan, one) for one in task.asked}
-    return _Found(plans, _value(task, plan), None, "found by local search: no bound")
+    return _Found(plans, _value(task, plan), None, "found by local search: no bound" + _passed(task, plan))
 
 
 def _benefits(task: Problem) -> dict[str, Benefit]:

@@ -26,7 +26,7 @@ from tradewind.placement.many import Asked
 from tradewind.placement.plan import Goal
 from tradewind.placement.reading import MOST_INPUTS, Notes, Reader
 from tradewind.placement.residency import Residency
-from tradewind.placement.sharing import shared_partials
+from tradewind.placement.sharing import contained, shared_partials
 from tradewind.rewrites.alternatives import alternatives
 from tradewind.rewrites.engine import Fired, rewrite
 from tradewind.rewrites.partials import Partials
@@ -127,6 +127,8 @@ class _Reading:
         readers = {name: self._reader(name) for name in self.deployment.queries}
         keys = {name: self._read(name, reader) for name, reader in readers.items()}
         shared = tuple(self._share(readers)) if share and len(readers) > 1 else ()
+        if share and len(readers) > 1:
+            self._contain(readers[self._freshest])
         choices = self.notes.gathering.choices()
         asked = tuple(Asked(Goal(name, keys[name], self._sink(name)), choices) for name in self.deployment.queries)
         return asked, shared
@@ -140,12 +142,21 @@ class _Reading:
     def _share(self, readers: Mapping[str, Reader]) -> Iterator[frozenset[str]]:
         """Let aggregates be made of partials that serve several of them, sent as often as the freshest query asks."""
         freshest = self._reader(self._freshest, most_inputs=FEW_INPUTS)
-        met = [(reader, parts) for reader in readers.values() for parts in dict.fromkeys(reader.aggregates)]
+        free = [reader for reader in readers.values() if not reader.pins]
+        met = [(reader, parts) for reader in free for parts in dict.fromkeys(reader.aggregates)]
         every = [parts for _, parts in met]
         equal = [parts for parts, count in Counter(every).items() if count > 1]
         for fine in dict.fromkeys([*equal, *shared_partials(every, self.figures[self._freshest])]):
             if sum(reader.made_of(parts, fine, freshest) for reader, parts in met) > 1:
                 yield frozenset(self.notes.gathering[number].key for number in freshest.sets(fine).values())
+
+    def _contain(self, reader: Reader) -> None:
+        """Let what is contained in something else be made of that."""
+        gathering = self.notes.gathering
+        for narrow, wide, node in contained(gathering.contents):
+            if narrow.operator is not None and wide.operator is not None:
+                numbers = gathering.number(narrow.key), gathering.number(wide.key)
+                reader.narrowed(*numbers, node, wide.operator)
 
     @property
     def _freshest(self) -> str:

@@ -130,6 +130,8 @@ class Reader:
 
     def _way(self, output: int, inputs: Sequence[int], kind: str, cores: float, work: Work) -> None:
         site = self.pins.get(kind)
+        if site is None and kind == "merge":
+            site = self.pins.get("aggregate", self.pins.get("finish"))
         at = frozenset([self.network.number(site)]) if site is not None else None
         self.notes.gathering.recipe(Recipe(output, tuple(inputs), kind, cores, at, work))
 
@@ -213,6 +215,10 @@ class Reader:
         if found is None:
             found = self.notes.sets[key] = self._sets(parts)
         return found
+
+    def narrowed(self, output: int, wide: int, node: Operator, over: Operator) -> None:
+        """One more way to make a content: from another one that contains it."""
+        self._recipe(output, [wide], node, (over,))
 
     def alternative(self, number: int, node: Operator) -> None:
         """Another node for the same answer, as one more way to make a content."""

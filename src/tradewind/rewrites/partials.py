@@ -233,6 +233,22 @@ def from_finer(coarse: Partials, fine: Partials, members: Members) -> Operator |
     return Combine(states, keys, detached(coarse.functions), window)
 
 
+def made_narrower(narrow: Operator, wide: Operator) -> Operator | None:
+    """An input made of another one that keeps more of the same rows: the filters and columns that are left to do.
+
+    None where the other one does not hold all of it, or both are the same.
+    """
+    if narrow == wide or not set(narrow.schema.names) <= set(wide.schema.names):
+        return None
+    rest = _asked(narrow, wide)
+    if rest is None or not all(columns_of(condition) <= set(wide.schema.names) for condition in rest):
+        return None
+    if not rest and set(narrow.schema.names) == set(wide.schema.names):
+        return None
+    found = _narrowed(filtered(wide, rest), narrow.schema.names)
+    return found if found != wide and broken(narrow.schema, found.schema) is None else None
+
+
 def _asked(narrow: Operator, wide: Operator) -> tuple[Expression, ...] | None:
     """The conditions that rows of the wide input must meet to be rows of the narrow one; None where that is not all."""
     inner, outer = bare(narrow), bare(wide)
