@@ -77,7 +77,7 @@ def test_a_mistyped_query_is_guessed() -> None:
 
 def test_explain_as_json_holds_graphs_and_rules() -> None:
     data = json.loads(tradewind("explain", "examples/cdn.yaml", "--json").stdout)
-    assert set(data) == {"queries", "written", "rewritten", "rules"}
+    assert set(data) == {"queries", "written", "rewritten", "rules", "operators"}
     assert {"rule", "before", "after", "reason"} == set(data["rules"][0])
     assert "top_domains" in data["queries"]
 

@@ -242,7 +242,7 @@ def test_a_metric_of_the_file():
 metrics:
   worst:
     cost: MAX(SUM(cores, OPERATORS), NODES)
-    where: [SUM(SUM(ms, OPERATORS), QUERIES) <= 500]
+    where: ["SUM(SUM(ms, OPERATORS), QUERIES) <= 500"]
 objective: worst
 """
     assert choose(load(text)).cost > 0

@@ -144,7 +144,10 @@ def run(seeds: int, out: Path) -> Result:
     caption = (WANTED, f"Measured, over {seeds} seeds, less by: {measured}.")
     title = f"{QUERIES} dashboard panels over one log"
     lines = {"alone": "no sharing", "in_order": "re-use in order of arrival", "together": "planned together"}
-    panel = Panel(title, tuple(Line(label, tuple(getattr(one, way) for one in runs)) for way, label in lines.items()))
+    panel = Panel(
+        "What is shared counts once",
+        tuple(Line(label, tuple(getattr(one, way) for one in runs)) for way, label in lines.items()),
+    )
     return Result(
         title,
         ("saving", "mean ± deviation (least to most)"),

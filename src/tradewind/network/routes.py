@@ -190,24 +190,34 @@ class Routes:
         return np.ascontiguousarray(self._all[0].T)
 
     @cached_property
+    def _sites(self) -> Indices:
+        return np.arange(len(self.network))
+
+    @cached_property
+    def nowhere(self) -> Swept:
+        """The sweep of what is to be had nowhere."""
+        return Swept(np.full(len(self.network), np.inf), self._sites)
+
+    @cached_property
     def _searched(self) -> csr_matrix:
         """The matrix that sweeps write their weights into: making a new one takes as long as a search of 500 sites."""
         return self._matrix.copy()
 
     def _sweep_graph(self, base: Numbers, rate: float, limit: float = np.inf) -> Swept:
         size = len(base)
-        sites = np.arange(size)
-        starts = np.isfinite(base) & (base <= limit)
-        if not starts.any():
-            return Swept(base.copy(), sites)
-        # One more site, the last, has a link to every start that costs what it costs to have it there. All is moved so
-        # that no weight is below zero; one of zero is still a link, an infinite one is above every limit.
-        lowest = min(0.0, float(base[starts].min()))
+        lowest = float(base.min(initial=np.inf))
+        if not lowest <= limit or np.isinf(lowest):
+            return Swept(base.copy(), self._sites)
+        # One more site, the last, has a link to every other one that costs what it costs to have it there. All is moved
+        # so that no weight is below zero; one of zero is still a link, an infinite one is above every limit.
+        lowest = min(0.0, lowest)
         links, graph = len(self._kept), self._searched
         np.multiply(self._matrix.data[:links], rate, out=graph.data[:links])
-        graph.data[links:] = np.where(starts, base - lowest, np.inf)
+        np.subtract(base, lowest, out=graph.data[links:])
         furthest = min(limit - lowest, _FURTHEST)
         cost, before = dijkstra(graph, indices=size, return_predecessors=True, limit=furthest)
-        cost, before = cost[:size] + lowest, before[:size].astype(np.int64)
+        cost, before = cost[:size], before[:size]
+        cost += lowest
         stays = (before == size) | (before == _NOWHERE)
-        return Swept(np.where(stays, base, cost), np.where(stays, sites, before))
+        np.copyto(cost, base, where=stays)
+        return Swept(cost, np.where(stays, self._sites, before))

@@ -18,8 +18,9 @@ plan may share more. Capacities and deadlines are not looked at here (see `const
 Complexity
 ----------
 O(r·n + c·sweep) for r recipes, c contents and n sites; a sweep is O(n²) up to 256 sites and one Dijkstra search above.
-A join of k streams has 2^k contents and about 3^k / 2 recipes. In large networks searches end where a content alone
-costs more than some whole plan that is known: nothing of the optimum lies there.
+A join of k streams has 2^k contents and about 3^k / 2 recipes. In large networks the best plan over the
+sites on the cheapest ways between the streams and the goal is found first; searches then end where a content, with its
+way to the goal at the least rate that it can still come to, costs more: nothing of the optimum lies there.
 
 References
 ----------

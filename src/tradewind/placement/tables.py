@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tradewind.network.network import Indices, Numbers
 from tradewind.network.routes import Swept
@@ -50,9 +51,9 @@ class Reach:
     towards: Numbers
     """What the way to the goal costs from each site."""
 
-    def worth(self, number: int, cost: Numbers) -> Numbers:
-        """The costs at the sites that a plan within the bound can use; infinite elsewhere."""
-        return np.where(cost + self.after[number] * self.towards <= self.bound, cost, np.inf)
+    def worth(self, number: int, sites: Indices, cost: Numbers) -> NDArray[np.bool_]:
+        """At which of some sites a plan within the bound can use a content that costs so much there."""
+        return cost + self.after[number] * self.towards[sites] <= self.bound
 
 
 def tabulate(
@@ -66,7 +67,7 @@ def tabulate(
 ) -> dict[int, Table]:
     """The least cost of each wanted content at each site, as far as they are worth following."""
     tables: dict[int, Table] = {}
-    costs = _Costs(wanted, len(choices.contents), len(ground.network) if ground.routes(None).dense else 0)
+    costs = _Costs(wanted, len(choices.contents), len(ground.network) if ground.routes(None).dense else 0, reach)
     for number in wanted:
         table = reach.known.get(number) if reach is not None else None
         if table is None:
@@ -74,7 +75,7 @@ def tabulate(
         cost = table.swept.cost
         if shares:
             cost = cost * shares.get(choices.contents[number].key, 1.0)
-        costs[number] = cost if reach is None else reach.worth(number, cost)
+        costs[number] = cost
         tables[number] = table
     return tables
 
@@ -83,25 +84,30 @@ def _table(
     ground: Ground, choices: Choices, number: int, costs: _Costs, *, running: Reused | None, reach: Reach | None
 ) -> Table:
     """The table of a content, given the costs of all that it can be made of."""
-    content = choices.contents[number]
-    base, chosen = _base(ground, choices, number, costs)
+    content, routes = choices.contents[number], ground.routes_of(choices.contents[number])
+    there = list(running.sites(content.key)) if running is not None else []
+    if ground.routes(None).dense:
+        base, chosen = _base(ground, choices, number, costs)
+    else:
+        somewhere = _base_where_possible(ground, choices, number, costs, reach)
+        if somewhere is None and not content.origins and not there:
+            return Table(routes.nowhere, routes.nowhere.come_from)
+        base, chosen = _nothing(len(ground.network)) if somewhere is None else somewhere
     base[list(content.origins)] = 0.0
     chosen[list(content.origins)] = _ARISES
-    there = list(running.sites(content.key)) if running is not None else []
     if there:
         again = ground.again(content, there)
         chosen[there] = np.where(base[there] > again, _RUNS, chosen[there])
         base[there] = np.minimum(base[there], again)
-    if reach is None:
-        return Table(ground.routes_of(content).sweep(base, content.bytes_per_second), chosen)
-    base = reach.worth(number, base)
-    return Table(ground.routes_of(content).sweep(base, content.bytes_per_second, reach.bound), chosen)
+    limit = np.inf if reach is None else reach.bound
+    return Table(routes.sweep(base, content.bytes_per_second, limit), chosen)
 
 
 class _Costs:
     """The least cost of the contents so far; where all sites are weighed at once, as the rows of one array."""
 
-    def __init__(self, wanted: tuple[int, ...], contents: int, sites: int) -> None:
+    def __init__(self, wanted: tuple[int, ...], contents: int, sites: int, reach: Reach | None) -> None:
+        self._reach = reach
         self._single: dict[int, Numbers] = {}
         self._rows = np.empty((len(wanted), sites))
         self._places = np.zeros(contents, dtype=np.int64)
@@ -117,7 +123,7 @@ class _Costs:
             self._rows[self._places[number]] = cost
 
     def together(self, inputs: tuple[int, ...]) -> tuple[Indices, Numbers]:
-        """The sites where several contents are all to be had, and what they cost there together."""
+        """The sites where several contents are all to be had, and worth it, and what they cost there together."""
         first, *others = sorted(inputs, key=lambda one: len(self._to_be_had(one)))
         sites = self._to_be_had(first)
         total = self[first][sites]
@@ -129,7 +135,10 @@ class _Costs:
     def _to_be_had(self, number: int) -> Indices:
         found = self._finite.get(number)
         if found is None:
-            found = self._finite[number] = np.flatnonzero(np.isfinite(self[number]))
+            found = np.flatnonzero(np.isfinite(self[number]))
+            if self._reach is not None:
+                found = found[self._reach.worth(number, found, self[number][found])]
+            self._finite[number] = found
         return found
 
     def of(self, inputs: Indices) -> Numbers:
@@ -143,9 +152,7 @@ def _base(ground: Ground, choices: Choices, number: int, costs: _Costs) -> tuple
     size = len(ground.network)
     ways = choices.ways[number]
     if not ways:
-        return np.full(size, np.inf), np.full(size, _ARISES, dtype=np.int64)
-    if not ground.routes(None).dense:
-        return _base_where_possible(ground, choices, ways, costs)
+        return _nothing(size)
     recipes = choices.weighed(number)
     totals = ground.works(recipes)
     for rows, inputs in recipes.inputs:
@@ -154,20 +161,34 @@ def _base(ground: Ground, choices: Choices, number: int, costs: _Costs) -> tuple
     return totals[best, np.arange(size)], np.asarray(ways, dtype=np.int64)[best]
 
 
+def _nothing(size: int) -> tuple[Numbers, Indices]:
+    return np.full(size, np.inf), np.full(size, _ARISES, dtype=np.int64)
+
+
 def _base_where_possible(
-    ground: Ground, choices: Choices, ways: tuple[int, ...], costs: _Costs
-) -> tuple[Numbers, Indices]:
-    """The same for large networks, looking only at sites where all inputs of a recipe are to be had."""
+    ground: Ground, choices: Choices, number: int, costs: _Costs, reach: Reach | None
+) -> tuple[Numbers, Indices] | None:
+    """The same for large networks, looking only at sites where all inputs of a recipe are to be had; None for nowhere.
+
+    What is as long as a large network takes its time to be made, and many contents are worth it nowhere.
+    """
     size = len(ground.network)
-    least, chosen = np.full(size, np.inf), np.full(size, _ARISES, dtype=np.int64)
-    for way in ways:
+    found = None
+    for way in choices.ways[number]:
         recipe = choices.recipes[way]
         some, total = costs.together(recipe.inputs) if recipe.inputs else (np.arange(size), np.zeros(size))
         total = total + ground.work(recipe, some)
+        worth = np.isfinite(total) if reach is None else reach.worth(number, some, total)
+        some, total = some[worth], total[worth]
+        if not len(some):
+            continue
+        if found is None:
+            found = _nothing(size)
+        least, chosen = found
         better = total < least[some]
         least[some[better]] = total[better]
         chosen[some[better]] = way
-    return least, chosen
+    return found
 
 
 def collect(
