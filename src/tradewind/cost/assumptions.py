@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from tradewind.algebra.operators.core import Source
 from tradewind.algebra.types import MICROS, DataType
@@ -93,10 +93,19 @@ class Assumptions:
         return max(LEAST_FLUSH_SECONDS, min(wish / FLUSHES_PER_WISH, size or math.inf))
 
     def selectivity(self, left: Iterable[str], right: Iterable[str]) -> float | None:
-        """The product of the declared selectivities between the streams of two sides; None where none is declared."""
+        """The product of the declared selectivities between the streams of two sides; None where the query has none.
+
+        A query that declares some declares all: pairs that it does not name keep all their rows.
+        """
+        if not self._query.selectivity:
+            return None
         pairs = {(min(a, b), max(a, b)) for a in left for b in right if a != b}
-        found = [self._query.selectivity[pair] for pair in sorted(pairs) if pair in self._query.selectivity]
-        return math.prod(found) if found else None
+        return math.prod(self._query.selectivity.get(pair, 1.0) for pair in sorted(pairs)) if pairs else None
+
+    def covers(self, streams: Collection[str]) -> bool:
+        """Whether the declared selectivities speak of all pairs of some streams."""
+        pairs = [(a, b) for a in streams for b in streams if a < b]
+        return bool(pairs) and all(pair in self._query.selectivity for pair in pairs)
 
 
 def _any_query(declared: Declared) -> QueryFigures:

@@ -55,9 +55,11 @@ def filtered(node: Filter, inputs: Inputs, assumed: Assumptions) -> Flow:
 
     kept, columns = 1.0, dict(flow.columns)
     for condition in conjuncts(node.predicate):
-        part = share(condition, values)
-        kept *= part
         asked = columns_of(condition)
+        # What is declared of two streams covers all conditions between them.
+        streams = {flow.columns[name].pool.partition(".")[0] for name in asked if flow.columns[name].pool}
+        part = 1.0 if assumed.covers(streams) else share(condition, values)
+        kept *= part
         if len(asked) == 1:
             (name,) = asked
             columns[name] = columns[name].narrowed(part, print_expression(condition))

@@ -18,7 +18,7 @@ VARIED = {
     "joins keep 1 % to 10 %": replace(RULE, kept=(0.01, 0.1)),
     "joins keep 9 % to 10 %": replace(RULE, kept=(0.09, 0.1)),
     "joins keep 80 % to 180 %": replace(RULE, kept=(0.8, 1.8)),
-    "rates from 0.01 to 2 MB/s": replace(RULE, rates=(0.01e6, 2e6)),
+    "rates from 0.01 to 2 MB/s": replace(RULE, rates=(0.01, 2.0)),
     "50 streams, joins keep 9 % to 10 %": replace(RULE, streams=50, kept=(0.09, 0.1)),
 }
 

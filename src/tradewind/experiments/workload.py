@@ -3,10 +3,11 @@
 The paper says how many sites, streams, queries and joins there were, not how rates and selectivities were drawn. Ours:
 
 - The network is a transit-stub one, made from the seed; a byte costs on each link what its price says.
-- Each stream arises at a site of its own, drawn evenly, at a rate drawn evenly from `rates`.
+- Each stream arises at a site of its own, drawn evenly, at a rate drawn evenly from `rates`, in megabytes a second.
 - A pair of streams has one selectivity, the same in every query, so that equal sets of streams are equal contents. It
-  is drawn evenly from `kept`, over the mean rate: a join of two streams of the mean rate gives that share of it. From
-  0.3 to 1.2, joins are mostly data-decreasing and now and then mildly data-increasing.
+  is drawn evenly from `kept`: a join of two streams of one megabyte a second gives that share of a megabyte, and one
+  of m streams the product over all its pairs. From 0.3 to 1.2, joins are mostly data-decreasing and now and then mildly
+  data-increasing.
 - A query joins distinct streams, drawn evenly, by 2 to 5 joins, each number as likely as another; its sink is a site
   drawn evenly. With 5 streams there cannot be 5 joins of distinct ones: those queries get 4.
 """
@@ -35,10 +36,10 @@ class Rule:
     streams: int = 5
     queries: int = 100
     joins: tuple[int, int] = (2, 5)
-    rates: tuple[float, float] = (0.5e6, 1.5e6)
-    """Bytes per second of a stream."""
+    rates: tuple[float, float] = (0.5, 1.5)
+    """Megabytes per second of a stream."""
     kept: tuple[float, float] = (0.3, 1.2)
-    """What a join of two streams of the mean rate gives, as a share of that rate."""
+    """What a join of two streams of one megabyte a second gives, in megabytes."""
 
     def __post_init__(self) -> None:
         if not 2 <= self.streams <= self.nodes:
@@ -63,8 +64,7 @@ def workload(rule: Rule, seed: int) -> Workload:
     origins = rng.permutation(rule.nodes)[: rule.streams]
     rates = rng.uniform(*rule.rates, size=rule.streams)
     streams = [Input(name, (int(site),), float(rate)) for name, site, rate in zip(names, origins, rates, strict=True)]
-    mean = sum(rule.rates) / 2
-    selectivity = {frozenset(pair): float(rng.uniform(*rule.kept)) / mean for pair in combinations(names, 2)}
+    selectivity = {frozenset(pair): float(rng.uniform(*rule.kept)) for pair in combinations(names, 2)}
     asked = []
     for number in range(rule.queries):
         joins = min(int(rng.integers(rule.joins[0], rule.joins[1] + 1)), rule.streams - 1)

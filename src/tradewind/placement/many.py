@@ -50,6 +50,8 @@ MOST_PLANS = 4000
 """So many plans of single queries are tried out for a set of queries: the larger the set, the fewer its trials."""
 ROUNDS = 6
 """At most so many rounds of planning each query again."""
+MOST_TABLES = 60_000
+"""So many contents are weighed at all sites in these trials: the more there is to choose from, the fewer."""
 _GAIN = 1e-9
 
 Planner = Callable[[Ground, Choices, Goal, Running | None], Plan]
@@ -114,14 +116,15 @@ def together(
     if len(asked) < 2:
         return best
     best = improved(ground, asked, best)
-    trials = MOST_PLANS // (2 * len(asked))
+    tables = sum(len(one.reach) for one in asked)
+    trials = min(MOST_PLANS // (2 * len(asked)), MOST_TABLES // (2 * tables))
     work = _Trials(ground, asked, best)
     if trials > OFFERS:
         work.in_other_orders()
     groups = [work.shares_of(group) for group in shared]
     if groups:
         work.offer({key: share for group in groups for key, share in group.items()})
-    for group in groups[:trials]:
+    for group in groups[: max(trials, OFFERS)]:
         work.offer(group)
     common = work.common()
     keys = sorted(common, key=lambda one: (common[one], one))[: min(offers, trials)]

@@ -6,6 +6,7 @@ contents: an operator finds each of its inputs at its own site, made there or br
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -77,8 +78,8 @@ class Plan:
 
     def cost(self, prices: Prices) -> float:
         """What its links, cores and operators cost together."""
-        moved = sum(hop.bytes_per_second * float(prices.per_byte[hop.link]) for hop in self.hops)
-        worked = sum(
+        moved = math.fsum(hop.bytes_per_second * float(prices.per_byte[hop.link]) for hop in self.hops)
+        worked = math.fsum(
             step.cores * float(prices.per_core[step.site]) + float(prices.per_operator[step.site])
             for step in self.steps
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -119,15 +120,38 @@ def _by_prices(task: Problem, planner: str) -> _Found:
         )
     except NoPlanError as error:
         raise _explained(task, error) from None
+    if planner == "exact":
+        running = _not_above_shipping(task, running)
     whole = fused(running.whole, task.network, task.contents)
     cost = whole.cost(task.ground.prices)
     violated = broken(whole, task.network, limits(task))
     if not violated:
         alone = planner == "exact" and len(task.asked) == 1
-        return _Found(running.plans, cost, cost if alone else None, "optimal for its query" if alone else "")
+        return _Found(
+            running.plans,
+            cost,
+            cost if alone else None,
+            "optimal for its query (cross products aside)" if alone else "",
+        )
     if planner != "exact":
         return _Found(running.plans, cost, None, _passed(task, running.whole).removeprefix("; "))
     return _within_limits(task)
+
+
+def _reads_once(plan: Plan) -> bool:
+    """Whether no content is read by two operators: then the least cost that was found is the least that there is."""
+    counts = Counter(key for step in plan.steps for key in step.inputs)
+    return all(count == 1 for count in counts.values())
+
+
+def _not_above_shipping(task: Problem, running: Running) -> Running:
+    """Where a query reads one stream twice, shipping it once may be cheaper than what was counted twice."""
+    try:
+        shipped = _each(task, ship_all)
+    except NoPlanError:
+        return running
+    prices = task.ground.prices
+    return shipped if shipped.whole.cost(prices) < running.whole.cost(prices) else running
 
 
 def _each(task: Problem, planner: Planner) -> Running:

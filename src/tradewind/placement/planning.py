@@ -11,7 +11,7 @@ from functools import partial
 from tradewind.algebra.durations import format_duration
 from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.base import Operator, walk
-from tradewind.algebra.operators.core import Source
+from tradewind.algebra.operators.core import Filter, Map, Source
 from tradewind.cost.declared import declared_statistics
 from tradewind.cost.prices import Prices
 from tradewind.cost.statistics import Statistics
@@ -134,7 +134,9 @@ class _Reading:
         return asked, shared
 
     def _read(self, name: str, reader: Reader) -> str:
-        number = reader.content(self.graphs[name][name])
+        root = self.graphs[name][name]
+        reader.last = frozenset(_last(root))
+        number = reader.content(root)
         for other in _others(name, self.graphs[name]):
             reader.alternative(number, other)
         return self.notes.gathering[number].key
@@ -189,6 +191,14 @@ class _Reading:
     def _origin(self, part: Operator) -> int | None:
         sites = {origin for node in walk(part) if isinstance(node, Source) for origin in node.origins}
         return self.ground.network.number(min(sites)) if sites else None
+
+
+def _last(root: Operator) -> Iterator[Operator]:
+    """The root of a query, and what is below it with only filters and maps between."""
+    yield root
+    while isinstance(root, Filter | Map):
+        root = root.input
+        yield root
 
 
 def _others(name: str, graph: Graph) -> list[Operator]:

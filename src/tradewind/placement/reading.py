@@ -78,6 +78,8 @@ class Reader:
     """Tells apart partials that are sent at another pace."""
     families: Families | None = None
     most_inputs: int = MOST_INPUTS
+    last: frozenset[Operator] = frozenset()
+    """Nodes above which nothing asks for event time."""
     aggregates: list[Partials] = field(default_factory=list)
     """The partials that were met, for others to share."""
 
@@ -146,15 +148,15 @@ class Reader:
         return output
 
     def _joins(self, node: Operator, block: JoinBlock) -> int:
-        numbers = {frozenset([n]): self.content(one) for n, one in enumerate(block.inputs)}
+        numbers = {frozenset([n]): self.content(block.plain(n)) for n in range(len(block.inputs))}
         for members in block.sets():
             numbers[members] = self._joined(block, members, numbers)
         output = self._add(node)
         found = False
         for left, right in block.halves(block.everything):
-            whole = block.whole(left, right)
+            whole = block.whole(left, right, timed=node not in self.last)
             if whole is not None:
-                over = (block.joined(left), block.joined(right))
+                over = _halves(block, left, right)
                 self._recipe(output, [numbers[left], numbers[right]], whole, over, "join")
                 found = True
         if not found:
@@ -167,13 +169,13 @@ class Reader:
         output = self._add(node)
         self.notes.known[self._key(node)] = output
         first = block.halves(members)[0]
-        below = set(walk(*(block.joined(half) for half in first)))
+        below = set(walk(*_halves(block, *first)))
         cores = sum(self.figures.cores(one) for one in walk(node) if one not in below)
         rows = [
             sum(self.notes.gathering[numbers[half]].rows_per_second for half in pair) for pair in block.halves(members)
         ]
         for (left, right), read in zip(block.halves(members), rows, strict=True):
-            work = Work(partial(block.of_halves, left, right), partial(_joined_halves, block, left, right))
+            work = Work(partial(block.of_halves, left, right), partial(_halves, block, left, right))
             share = read / rows[0] if rows[0] > 0 else 1.0
             self._way(output, [numbers[left], numbers[right]], "join", cores * share, work)
         return output
@@ -263,8 +265,9 @@ class Reader:
         ]
 
 
-def _joined_halves(block: JoinBlock, left: Members, right: Members) -> tuple[Operator, ...]:
-    return block.joined(left), block.joined(right)
+def _halves(block: JoinBlock, left: Members, right: Members) -> tuple[Operator, ...]:
+    """The nodes that a join reads: joins of several inputs, or an input before its columns are renamed."""
+    return tuple(block.joined(half) if len(half) > 1 else block.plain(min(half)) for half in (left, right))
 
 
 def _states(parts: Partials, some: Sequence[Members]) -> tuple[Operator, ...]:

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from tradewind.algebra.drawing.labels import label
+from tradewind.algebra.operators.base import walk
+from tradewind.algebra.operators.core import Join
 from tradewind.placement.choices import Content
 from tradewind.placement.fusing import fused
 from tradewind.placement.plan import Hop, Plan, Step, providers
@@ -120,7 +122,7 @@ class Report:
     def _line(self, step: Step, shares: tuple[Share, ...]) -> Line:
         content = self.contents[step.output]
         inputs = tuple(self.ids[self.made_at(key, step.site)] for key in step.inputs)
-        text = label(step.operator) if step.operator is not None and step.kind != "merge" else content.label
+        text = _said(step) or content.label
         return Line(
             self.ids[step.output, step.site], step.kind, self.network.name(step.site), inputs,
             content.rows_per_second, content.bytes_per_second, self._readers(step.output, step.site), text,
@@ -233,6 +235,15 @@ class Report:
             },
             "warnings": list(chosen.problem.warnings),
         }
+
+
+def _said(step: Step) -> str | None:
+    """What a step does, in words: of a join, its conditions and not the columns that it keeps."""
+    if step.operator is None or step.kind == "merge":
+        return None
+    below = set(walk(*step.over))
+    own = [node for node in walk(step.operator) if node not in below]
+    return label(next((node for node in own if isinstance(node, Join)), step.operator))
 
 
 def _operator_data(line: Line) -> dict[str, Any]:

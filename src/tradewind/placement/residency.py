@@ -57,7 +57,9 @@ class Residency:
         for child in node.inputs:
             below = self.bounds(child)
             rows, aggregates = _both(rows, below.rows), _both(aggregates, below.aggregates)
-        return Bounds(None if isinstance(node, Aggregate | Partial) else rows, aggregates)
+        # Groups without a function are the rows themselves.
+        aggregated = isinstance(node, Aggregate | Partial) and bool(node.functions)
+        return Bounds(None if aggregated else rows, aggregates)
 
     def _source(self, node: Source) -> Bounds:
         wish = self.wishes.get(node.stream, "free")

@@ -105,10 +105,20 @@ class JoinBlock:
         now = [c for c in self._inner(left | right) if not any(c in known for known in inner)]
         return _projected(filtered(both, now), self.needed(left | right))
 
-    def whole(self, left: Members, right: Members) -> Operator | None:
-        """The block's answer from two halves of all its inputs; None where it could be final only later than now."""
+    def whole(self, left: Members, right: Members, *, timed: bool = True) -> Operator | None:
+        """The block's answer from two halves of all its inputs.
+
+        None where it could be final only later than now; or, if nobody above asks for its times (`timed`), where no
+        column would tell them any more.
+        """
         top = Map(self.of_halves(left, right), self.answer)
-        return top if broken(self.node.schema, top.schema) is None else None
+        if timed:
+            return top if broken(self.node.schema, top.schema) is None else None
+        return top if top.schema.times or not self.node.schema.times else None
+
+    def plain(self, number: int) -> Operator:
+        """An input before its columns are renamed: what travels to a join."""
+        return _plain(self.inputs[number])
 
     @cached_property
     def _owner(self) -> dict[str, int]:
@@ -321,12 +331,24 @@ def _mark(node: Operator) -> str:
 
 
 def _renamed(node: Operator, names: dict[str, str]) -> Operator:
-    """An input with other names for its columns, in alphabetical order; said in the projection that it ends in."""
+    """An input with other names for its columns, in alphabetical order, above its rows under their own names."""
     if isinstance(node, Union):
         return Union(tuple(_renamed(member, names) for member in node.members))
-    own = dict(node.columns) if isinstance(node, Map) else {name: Column(name) for name in node.schema.names}
-    below = node.input if isinstance(node, Map) else node
-    return Map(below, tuple(sorted(((names[name], e) for name, e in own.items()), key=lambda pair: pair[0])))
+    below, own = node, {name: name for name in node.schema.names}
+    if isinstance(node, Map) and all(isinstance(e, Column) for _, e in node.columns):
+        own = {name: e.name for name, e in node.columns if isinstance(e, Column)}
+        below = _projected(node.input, tuple(name for name in node.input.schema.names if name in set(own.values())))
+    return Map(
+        below, tuple(sorted(((names[name], Column(old)) for name, old in own.items()), key=lambda pair: pair[0]))
+    )
+
+
+def _plain(node: Operator) -> Operator:
+    if isinstance(node, Filter):
+        return _plain(node.input)
+    if isinstance(node, Union):
+        return Union(tuple(map(_plain, node.members)))
+    return node.inputs[0]
 
 
 def _projected(node: Operator, names: tuple[str, ...]) -> Operator:
