@@ -14,11 +14,10 @@ from tradewind.network.network import Network, Place, Wire, both_ways
 from tradewind.placement.ground import Ground
 from tradewind.placement.many import Asked
 from tradewind.placement.plan import Goal
-from tradewind.placement.planning import RULES_FOR_PLANS
+from tradewind.placement.planning import RULES_FOR_PLANS, others
 from tradewind.placement.reading import Notes, Reader
 from tradewind.placement.residency import Residency
 from tradewind.placement.sharing import contained, shared_partials
-from tradewind.rewrites.alternatives import alternatives
 from tradewind.rewrites.engine import rewrite
 
 
@@ -98,7 +97,8 @@ def random_case(seed: int) -> Case | None:
             shared.append(frozenset(notes.gathering[number].key for number in other.sets(fine).values()))
     for narrow, wide, node in contained(notes.gathering.contents):
         numbers = notes.gathering.number(narrow.key), notes.gathering.number(wide.key)
-        next(iter(readers.values())).narrowed(*numbers, node, wide.operator)
+        if wide.operator is not None:
+            next(iter(readers.values())).narrowed(*numbers, node, wide.operator)
     choices = notes.gathering.choices()
     asked = tuple(Asked(Goal(name, keys[name], sinks[name]), choices) for name in graphs)
     return Case(graph, ground, asked, tuple(shared))
@@ -106,9 +106,8 @@ def random_case(seed: int) -> Case | None:
 
 def _read(graph: Graph, name: str, reader: Reader) -> str:
     number = reader.content(graph[name])
-    for other in alternatives(graph):
-        if other.name == "delay_filter_past_join":
-            reader.alternative(number, other.graph[name])
+    for other in others(name, graph):
+        reader.alternative(number, other)
     return reader.notes.gathering[number].key
 
 

@@ -19,7 +19,7 @@ CHUNKS = 6
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_every_plan_gives_the_answers_that_were_asked_for(chunk):
-    kinds = Counter()
+    kinds: Counter[str] = Counter()
     for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
         case = random_case(seed)
         if case is None:

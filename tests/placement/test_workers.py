@@ -4,6 +4,7 @@ import pytest
 
 from tradewind.algebra.aggregates import parse_aggregate
 from tradewind.algebra.operators.aggregation import Aggregate
+from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Source, Top, Union
 from tradewind.algebra.schema import parse_schema
 from tradewind.algebra.windows import TimeWindow
@@ -16,9 +17,18 @@ from tradewind.rewrites.partials import partials
 HITS = [Source("hits", parse_schema("ts TIMESTAMP, domain STRING", time="ts"), origins=(name,)) for name in "ab"]
 BOTH = Union(tuple(HITS))
 COUNT = Aggregate(BOTH, ("domain",), (("n", parse_aggregate("count(*)", BOTH.schema)),), TimeWindow("ts", 60, 60))
-PARTS = partials(COUNT)
-STATES = PARTS.states(PARTS.everything)
-MERGE = PARTS.answer(COUNT)
+
+
+def in_parts() -> tuple[Operator, Operator]:
+    """The states of all inputs, and the aggregate made of them."""
+    parts = partials(COUNT)
+    assert parts is not None
+    whole = parts.answer(COUNT)
+    assert whole is not None
+    return parts.states(parts.everything), whole
+
+
+STATES, MERGE = in_parts()
 TOP = Top(MERGE, 3, (("n", True),), ("window",))
 
 

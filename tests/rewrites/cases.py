@@ -557,6 +557,21 @@ def delay_filter_past_join() -> Case:
 
 
 @case
+def distribute_join_over_union() -> Case:
+    two = Union((where(HITS, "k < 1"), where(HITS, "k >= 1")))
+    return Case(
+        {
+            "a union on the left": joined(two, REFS),
+            "one that others read too": Graph.of(some=where(two, "a > 1"), pairs=joined(two, REFS)),
+        },
+        {
+            "an outer join": joined(two, REFS, "left"),
+            "no union": joined(HITS, REFS),
+        },
+    )
+
+
+@case
 def split_single_aggregate() -> Case:
     return Case(
         {

@@ -40,7 +40,9 @@ def test_joins_in_every_order():
     for seed, graph, data in drawn(50_000):
         for node in graph:
             block = join_block(node)
-            for left, right in block.halves(block.everything) if block else ():
+            if block is None:
+                continue
+            for left, right in block.halves(block.everything):
                 whole = block.whole(left, right)
                 if whole is not None:
                     tried += 1
@@ -71,6 +73,7 @@ def test_four_streams_in_every_order():
     four = Join(three, stars[3], "inner", (("c_v", "d_k"),))
     graph = Graph.of(answer=Filter(four, parse_condition("a_v < d_v", four.schema)))
     block = join_block(graph["answer"])
+    assert block is not None
     made = [Map(node, block.answer) for node in orders(block, block.everything)]
     assert len(set(made)) > 5
     for seed in range(4):
@@ -96,8 +99,8 @@ def test_aggregates_in_any_tree():
     for seed, graph, data in drawn(52_000):
         for node in graph:
             parts = partials(node)
-            whole = parts.answer(node) if parts is not None else None
-            if whole is not None:
+            whole = parts.answer(node) if parts is not None and isinstance(node, Aggregate) else None
+            if parts is not None and whole is not None:
                 tried += 1
                 tree = random_tree(parts, parts.everything, random.Random(seed))
                 whole = exchanged(whole, {parts.states(parts.everything): tree})
@@ -127,7 +130,9 @@ def test_groupings_split_by_key():
         for node in graph:
             below = node.input if isinstance(node, Top) else node
             parts = partials(below)
-            whole = parts.answer(below) if parts is not None and isinstance(below, Aggregate) else None
+            if parts is None or not isinstance(below, Aggregate):
+                continue
+            whole = parts.answer(below)
             some = shares(whole, parts.states(parts.everything), 3) if whole is not None else None
             if some is not None:
                 tried += 1
@@ -141,10 +146,12 @@ def test_groupings_split_by_key():
 def test_a_split_top_is_cut_in_every_share():
     for _, graph, _ in drawn(54_000):
         for node in graph:
-            if isinstance(node, Top) and (parts := partials(node.input)) is not None:
-                whole = parts.answer(node.input)
-                some = shares(whole, parts.states(parts.everything), 2) if whole is not None else None
-                if some is not None:
-                    assert all(isinstance(part, Top) for part in top_of_shares(node, some).input.members)
-                    return
+            if not isinstance(node, Top) or not isinstance(node.input, Aggregate):
+                continue
+            parts = partials(node.input)
+            whole = parts.answer(node.input) if parts is not None else None
+            some = shares(whole, parts.states(parts.everything), 2) if parts is not None and whole is not None else None
+            if some is not None:
+                assert all(isinstance(part, Top) for part in top_of_shares(node, some).input.inputs)
+                return
     raise AssertionError("no top over a grouping was drawn")

@@ -72,4 +72,6 @@ def workload(rule: Rule, seed: int) -> Workload:
         choices, key = join_choices(JoinQuery(tuple(some), selectivity))
         goal = Goal(f"q{number}", key, int(rng.integers(rule.nodes)))
         asked.append(Asked(goal, choices))
-    return Workload(Ground(network, Prices.of_dollars(network)), tuple(asked))
+    # Dollars in an hour for a megabyte in a second.
+    prices = Prices.of_links(network, network.usd_per_gb * 3.6)
+    return Workload(Ground(network, prices), tuple(asked))

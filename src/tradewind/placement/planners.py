@@ -126,13 +126,9 @@ def _by_prices(task: Problem, planner: str) -> _Found:
     cost = whole.cost(task.ground.prices)
     violated = broken(whole, task.network, limits(task))
     if not violated:
-        alone = planner == "exact" and len(task.asked) == 1
-        return _Found(
-            running.plans,
-            cost,
-            cost if alone else None,
-            "optimal for its query (cross products aside)" if alone else "",
-        )
+        alone = planner == "exact" and len(task.asked) == 1 and _reads_once(whole)
+        note = "optimal for its query, cross products aside" if alone else ""
+        return _Found(running.plans, cost, cost if alone else None, note)
     if planner != "exact":
         return _Found(running.plans, cost, None, _passed(task, running.whole).removeprefix("; "))
     return _within_limits(task)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain, islice
 
 from tradewind.algebra.durations import format_duration
 from tradewind.algebra.graph import Graph
@@ -28,6 +29,8 @@ from tradewind.placement.reading import MOST_INPUTS, Notes, Reader
 from tradewind.placement.residency import Residency
 from tradewind.placement.sharing import contained, shared_partials
 from tradewind.rewrites.alternatives import alternatives
+from tradewind.rewrites.delay_filter_past_join import delay_filter_past_join
+from tradewind.rewrites.distribute_join_over_union import distribute_join_over_union
 from tradewind.rewrites.engine import Fired, rewrite
 from tradewind.rewrites.partials import Partials
 from tradewind.rewrites.rules import RULES
@@ -137,7 +140,7 @@ class _Reading:
         root = self.graphs[name][name]
         reader.last = frozenset(_last(root))
         number = reader.content(root)
-        for other in _others(name, self.graphs[name]):
+        for other in others(name, self.graphs[name]):
             reader.alternative(number, other)
         return self.notes.gathering[number].key
 
@@ -201,12 +204,15 @@ def _last(root: Operator) -> Iterator[Operator]:
         yield root
 
 
-def _others(name: str, graph: Graph) -> list[Operator]:
-    """Other graphs of a query that only rates can tell apart from its own: filters asked after a join."""
-    found = []
-    for other in alternatives(graph):
-        if other.name == "delay_filter_past_join":
-            found.append(other.graph[name])
-        if len(found) == _MOST_ALTERNATIVES:
-            break
-    return found
+def others(name: str, graph: Graph) -> list[Operator]:
+    """Other graphs of a query that only rates can tell apart from its own: filters asked after a join, and joins at the
+    origins of a stream.
+    """
+    delayed = (other.graph[name] for other in alternatives(graph, (delay_filter_past_join,)))
+    # Filters that were delayed would be pushed down again; projections that were not may now be.
+    spread = (
+        rewrite(other.graph, RULES_FOR_PLANS).graph[name]
+        for other in alternatives(graph, (distribute_join_over_union,))
+    )
+    found = chain(delayed, spread)
+    return list(islice(found, _MOST_ALTERNATIVES))

@@ -10,11 +10,12 @@ from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.base import Operator
 from tradewind.errors import RuleError
 from tradewind.rewrites.delay_filter_past_join import delay_filter_past_join
+from tradewind.rewrites.distribute_join_over_union import distribute_join_over_union
 from tradewind.rewrites.invariants import broken
 from tradewind.rewrites.rule import Context, Rule
 from tradewind.rewrites.split_single_aggregate import split_single_aggregate
 
-OFFERED: tuple[Rule, ...] = (delay_filter_past_join, split_single_aggregate)
+OFFERED: tuple[Rule, ...] = (delay_filter_past_join, distribute_join_over_union, split_single_aggregate)
 """The rules that are never applied blindly."""
 
 
