@@ -206,8 +206,8 @@ def from_finer(coarse: Partials, fine: Partials, members: Members) -> Operator |
     >>> by_url, by_both = (partials(Aggregate(hits, keys, count)) for keys in (("url",), ("url", "who")))
     >>> print(draw_text(Graph.of(answer=from_finer(by_url, by_both, frozenset([0])))))
     answer
-    └─ combine by url: count_1e8bda39 = count(*)
-       └─ partial aggregate by url, who: count_1e8bda39 = count(*)
+    └─ combine by url: count_3b21bbc8 = count(*)
+       └─ partial aggregate by url, who: count_3b21bbc8 = count(*)
           └─ stream hits
     """
     if coarse == fine or len(coarse.parts) != len(fine.parts) or not set(coarse.keys) <= set(fine.keys):
