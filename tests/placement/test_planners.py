@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tradewind.algebra.operators.base import walk
 from tradewind.errors import InputError
 from tradewind.frontends.deployment.check import load
 from tradewind.placement.built import built
@@ -254,3 +255,77 @@ objective: worst
 def test_nothing_to_plan():
     with pytest.raises(InputError, match="nothing to plan"):
         choose(load(JOIN.split("queries:")[0]))
+
+
+WINDOWS = SHARED.replace("'1 hour'", "'5 minutes'").replace("    fresh_within: 30 seconds\n", "")
+
+
+def test_a_plan_tidied_up_keeps_every_window():
+    report = Report(choose(load(WINDOWS)))
+    graph = built(report.plan, report.network, report.contents.values())
+    assert graph["by_minute"] != graph["by_hour"]
+    windows = {name: {getattr(node, "window", None) for node in walk(graph[name])} for name in graph.names}
+    assert any(window is not None and window.size == 300_000_000 for window in windows["by_hour"])
+
+
+BANDS = """
+sites: {s0: {cores: 8}, s1: {cores: 8}}
+links: [{between: [s0, s1], mbps: 1000, ms: 5, usd_per_gb: 0.459}]
+streams:
+  A: {schema: "ta TIMESTAMP, ka STRING", time: ta, at: {s0: {rows_per_second: 100, row_bytes: 265}}}
+  B: {schema: "tb TIMESTAMP, kb STRING", time: tb, at: {s1: {rows_per_second: 100, row_bytes: 231}}}
+  C: {schema: "tc TIMESTAMP, kc STRING", time: tc, at: {s1: {rows_per_second: 20, row_bytes: 290}}}
+queries:
+  q:
+    sql: SELECT * FROM A JOIN FIRST JOIN SECOND
+    deliver: {site: s1}
+    selectivity: {'A,B': 3.44e-05, 'A,C': 5.85e-05, 'B,C': 0.149}
+"""
+WITH_B = "B ON A.ka = B.kb AND B.tb BETWEEN A.ta AND A.ta + INTERVAL 5 MINUTES"
+WITH_C = "C ON A.ka = C.kc AND C.tc BETWEEN A.ta AND A.ta + INTERVAL 5 MINUTES"
+
+
+@pytest.mark.parametrize(("first", "second"), [(WITH_B, WITH_C), (WITH_C, WITH_B)])
+def test_the_order_in_which_joins_are_written_does_not_matter(first, second):
+    """C goes to A, where few rows are left, and these go to B."""
+    chosen = choose(load(BANDS.replace("FIRST", first).replace("SECOND", second)))
+    left = 100 * 20 * 5.85e-05
+    price = (5800 + left * (265 + 290)) * 0.459 * 3600 / 1e9
+    assert chosen.cost == pytest.approx(price)
+
+
+def test_a_stream_that_is_joined_with_itself_travels_once():
+    text = (
+        NETWORK
+        + """
+streams:
+  a: {schema: "ts TIMESTAMP, k INT, x INT, y STRING", time: ts, at: {ams: {rows_per_second: 1000, row_bytes: 50}}}
+queries:
+  q:
+    sql: SELECT l.ts, l.k, r.x FROM a l JOIN a r ON l.k = r.k AND r.ts BETWEEN l.ts AND l.ts + INTERVAL 10 SECONDS
+    deliver: {site: hq}
+"""
+    )
+    chosen = choose(load(text))
+    assert len({hop.content for hop in chosen.plan.hops}) == 1
+    assert chosen.cost < chosen.shipped_cost
+
+
+def test_a_small_stream_is_brought_to_the_origins_of_a_large_one():
+    text = (
+        NETWORK
+        + """
+streams:
+  large:
+    schema: k INT, x INT
+    at: {ams: {rows_per_second: 9000, row_bytes: 50}, dc: {rows_per_second: 9000, row_bytes: 50}}
+  small: {schema: "j INT, y INT", at: {hq: {rows_per_second: 1, row_bytes: 20}}}
+queries:
+  q:
+    sql: SELECT x, y FROM large JOIN small ON k = j
+    selectivity: {"large,small": 0.000001}
+    deliver: {site: hq}
+"""
+    )
+    report = Report(choose(load(text)))
+    assert {line.site for line in report.lines if line.kind == "join"} == {"ams", "dc"}

@@ -37,7 +37,7 @@ from tradewind.placement.relaxation import Relaxation
 from tradewind.placement.running import Running, added
 from tradewind.placement.tables import collect
 
-SMALL = 4_000
+SMALL = 12_000
 """Queries of at most this size are given to the mixed-integer programme."""
 
 _NAMED = 4
