@@ -118,7 +118,7 @@ def _links(report: Report) -> list[str]:
 def amount(value: float) -> str:
     """A number with three figures, and thousands set apart.
 
-    >>> amount(1234.5), amount(0.012345)
+    >>> amount(1234.6), amount(0.012345)
     ('1,235', '0.0123')
     """
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
