@@ -329,3 +329,33 @@ queries:
     )
     report = Report(choose(load(text)))
     assert {line.site for line in report.lines if line.kind == "join"} == {"ams", "dc"}
+
+
+THREE = (
+    NETWORK
+    + """
+streams:
+  A: {schema: "ta TIMESTAMP, ka STRING", time: ta, at: {ams: {rows_per_second: 100, row_bytes: 10}}}
+  B: {schema: "tb TIMESTAMP, kb STRING", time: tb, at: {ams: {rows_per_second: 100, row_bytes: 10}}}
+  C: {schema: "tc TIMESTAMP, kc STRING", time: tc, at: {ams: {rows_per_second: 100, row_bytes: 10}}}
+queries:
+  q:
+    sql: SELECT * FROM A JOIN B ON A.ka = B.kb JOIN C ON A.ka = C.kc AND C.tc BETWEEN A.ta AND A.ta + INTERVAL 5 MINUTES
+      AND C.tc BETWEEN B.tb AND B.tb + INTERVAL 5 MINUTES
+    deliver: {site: dc}
+    selectivity: DECLARED
+objective: bytes
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("declared", "rows"),
+    [('{"A,B": 0.01, "A,C": 0.01, "B,C": 0.01}', 1.0), ('{"A,B": 0.01, "A,C": 0.001}', 10.0)],
+)
+def test_declared_selectivities_cover_all_that_is_asked_between_two_streams(declared, rows):
+    """100³ rows times the selectivities of all pairs; a pair that is not named beside others keeps all its rows."""
+    chosen = choose(load(THREE.replace("DECLARED", declared)))
+    (goal,) = chosen.plan.goals
+    found = chosen.problem.contents[goal.content].rows_per_second
+    assert found == pytest.approx(rows)

@@ -103,9 +103,8 @@ class Assumptions:
         return math.prod(self._query.selectivity.get(pair, 1.0) for pair in sorted(pairs)) if pairs else None
 
     def covers(self, streams: Collection[str]) -> bool:
-        """Whether the declared selectivities speak of all pairs of some streams."""
-        pairs = [(a, b) for a in streams for b in streams if a < b]
-        return bool(pairs) and all(pair in self._query.selectivity for pair in pairs)
+        """Whether declared selectivities speak of conditions between some streams: a query declares all or none."""
+        return len(streams) > 1 and bool(self._query.selectivity)
 
 
 def _any_query(declared: Declared) -> QueryFigures:
