@@ -170,7 +170,8 @@ class JoinBlock:
             if group & mine and group & others
             for pair in _pairs(self._unequal(group & mine, left), self._unequal(group & others, right))
         ]
-        bands = [band for band in map(_turned(mine), self.bands) if band.left in mine and band.right in others]
+        turned = [_turned(band, mine) for band in self.bands]
+        bands = [band for band in turned if band.left in mine and band.right in others]
         if len(bands) > 1 or not (keys or bands):
             return None
         return tuple(sorted(keys)), bands[0] if bands else None
@@ -185,18 +186,13 @@ def _pairs(left: list[str], right: list[str]) -> list[tuple[str, str]]:
     return [*((one, right[0]) for one in left), *((left[0], one) for one in right[1:])]
 
 
-class _turned:  # noqa: N801 - used as a function
+def _turned(band: Band, mine: frozenset[str]) -> Band:
     """A band, its ends exchanged where its right column is on our side."""
-
-    def __init__(self, mine: frozenset[str]) -> None:
-        self.mine = mine
-
-    def __call__(self, band: Band) -> Band:
-        if band.right not in self.mine:
-            return band
-        low = None if band.high is None else -band.high
-        high = None if band.low is None else -band.low
-        return Band(band.right, band.left, low, high)
+    if band.right not in mine:
+        return band
+    low = None if band.high is None else -band.high
+    high = None if band.low is None else -band.low
+    return Band(band.right, band.left, low, high)
 
 
 def join_block(node: Operator) -> JoinBlock | None:
