@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tests.random_graphs import ORIGINS, random_graph
 from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.base import Operator
+from tradewind.algebra.operators.stored import Read, Update
 from tradewind.algebra.properties import order_sensitive
 from tradewind.cost.prices import Prices
 from tradewind.network.network import Network, Place, Wire, both_ways
@@ -86,7 +87,8 @@ def random_case(seed: int) -> Case | None:
     figures = MadeUpFigures(seed)
     graphs = {name: rewrite(Graph(((name, node),)), RULES_FOR_PLANS).graph for name, node in graph.results}
     sinks = {name: chance.randrange(len(network)) for name in graphs}
-    notes = Notes()
+    boxes = [node for node in graph if isinstance(node, Read | Update)]
+    notes = Notes(tables={box.table.name: chance.randrange(len(network)) for box in boxes})
     readers = {name: Reader(notes, network, figures, Residency(network, {})) for name in graphs}
     keys = {name: _read(graphs[name], name, reader) for name, reader in readers.items()}
     met = [(reader, parts) for reader in readers.values() for parts in reader.aggregates]

@@ -583,3 +583,21 @@ def split_single_aggregate() -> Case:
             "a maximum of what is revised": grouped(BOOK, "k", n="max(a)"),
         },
     )
+
+
+@case
+def threshold_top() -> Case:
+    counts = grouped(BOTH, "k s", tumbling(10 * SECOND), n="count(*)")
+    overlapping = grouped(BOTH, "s", sliding(10 * SECOND, 5 * SECOND), n="count(*)", mean="avg(x)")
+    started = mapped(overlapping, s="s", at="window.start", n="n", mean="mean")
+    back = grouped(Union((HITS, BOOK)), "s", tumbling(10 * SECOND), n="count(*)")
+    return Case(
+        {
+            "of each window and key": Top(counts, 2, (("n", True),), ("window", "k"), "place"),
+            "of windows that overlap, with a mean beside": Top(started, 2, (("n", True), ("s", True)), ("at",)),
+        },
+        {
+            "the least": Top(counts, 2, (("n", False),), ("window",)),
+            "rows that are taken back": Top(back, 2, (("n", True),), ("window",)),
+        },
+    )

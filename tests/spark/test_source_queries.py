@@ -13,8 +13,9 @@ from pyspark.sql import DataFrame
 from tests.spark.sources.batches import SECOND, Site, bag, declared, simple, written
 from tests.spark.sources.writing import ALL, SIMPLE
 from tradewind.errors import InputError
+from tradewind.spark.intake import leaves_of
 from tradewind.spark.sources.push import Inbox
-from tradewind.spark.sources.reading import given_in, reader
+from tradewind.spark.sources.reading import files_of, reader
 from tradewind.spark.sources.survey import Survey
 from tradewind.spark.types import to_arrow
 
@@ -35,7 +36,7 @@ class Watch:
 
         def batch(_, number: int) -> None:
             started.wait()
-            self.batches[number] = given_in(query, len(self.readers))
+            self.batches[number] = [files_of(leaf) for leaf in leaves_of(query)]
             if number == self.fails_at:
                 raise RuntimeError("told to")
 

@@ -17,8 +17,8 @@ from tradewind.algebra.drawing.text import draw_text
 from tradewind.algebra.operators.aggregation import Partial
 from tradewind.cli.check import summary
 from tradewind.cli.explain import fired
+from tradewind.cli.progress import Progress
 from tradewind.cli.rows import show
-from tradewind.cli.run import Progress
 from tradewind.errors import InputError, TradewindError, unknown
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.rewrites.engine import rewrite
@@ -83,15 +83,15 @@ def _cdn(folder: Path, console: Console, rows: int, seed: int) -> None:
 def _run(found: Deployment, console: Console, question: tuple[str, dict[str, list[str]]] | None = None) -> Any:
     """Run a deployment until its data is read; its answers, and beside them what plain Spark SQL says to a question."""
     answers_of = importlib.import_module("tradewind.runtime.answers")
-    progress = Progress(quiet=False, queries=found.queries)
+    progress = Progress(False, found)
     begin = time.perf_counter()
     base = Path(found.name).parent
     plain: Counter[tuple[Any, ...]] = Counter()
     with runnable(found).run(state=base / "state", on_batch=progress.batch) as live:
         live.wait()
         answers = {name: answers_of.answer_of(name, query, base) for name, query in found.queries.items()}
-        if question is not None and live.running is not None:
-            asked = importlib.import_module("tradewind.spark.plain").plain_answer(live.running.spark, *question)
+        if question is not None:
+            asked = importlib.import_module("tradewind.spark.plain").plain_answer(live.spark, *question)
             plain = answers_of.rows_of(asked, found.queries[_QUERY].operator.schema)
     progress.end(time.perf_counter() - begin, "done")
     tentative = sum(1 for answer in answers.values() for row in answer if not row[-1])

@@ -6,7 +6,7 @@ import importlib
 import json
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tradewind.algebra.durations import parse_duration
-from tradewind.algebra.times import format_timestamp
 from tradewind.cli.check import AsJson, File
-from tradewind.cli.rows import as_object
+from tradewind.cli.flows import Flows, table_of
+from tradewind.cli.progress import Progress
 from tradewind.errors import InputError
 from tradewind.runtime.deployment import deployment
 
 if TYPE_CHECKING:
-    from tradewind.frontends.deployment.deployment import Query
+    from tradewind.frontends.deployment.deployment import Deployment
     from tradewind.runtime.live import Live
-    from tradewind.spark.query import Report
 
 UntilDone = Annotated[bool, typer.Option("--until-done", help="End when everything that is there has been read.")]
 For = Annotated[str | None, typer.Option("--for", metavar="DURATION", help="End after so long, such as 60s.")]
@@ -34,9 +33,23 @@ State = Annotated[
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Forget the state and what was delivered, and start again.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No line for every batch.")]
-
-
-_SECOND = 1_000_000
+Planner = Annotated[
+    str | None,
+    typer.Option("--planner", metavar="NAME", help="How to choose what runs where, as for `plan`.  [default: exact]"),
+]
+Cut = Annotated[
+    list[str] | None,
+    typer.Option("--cut", metavar="LINK@WHEN", help="Cut a link for a time: eu-dc:hq@20s+30s. May be given again."),
+]
+Throttle = Annotated[
+    list[str] | None,
+    typer.Option("--throttle", metavar="LINK@RATE", help="Slow a link down: eu-dc:hq@10mbps, or …@10mbps@20s+30s."),
+]
+FullSpeed = Annotated[bool, typer.Option("--full-speed", help="Links as fast as this machine, not as declared.")]
+Backbone = Annotated[
+    str | None,
+    typer.Option("--backbone", metavar="URL", help="A NATS server with JetStream to use instead of an own one."),
+]
 
 
 def state_of(file: Path, given: Path | None) -> Path:
@@ -51,35 +64,57 @@ def run(  # noqa: PLR0917, the command line's options come as parameters
     state: State = None,
     fresh: Fresh = False,
     quiet: Quiet = False,
+    planner: Planner = None,
+    cut: Cut = None,
+    throttle: Throttle = None,
+    full_speed: FullSpeed = False,
+    backbone: Backbone = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run FILE here, on Spark, and deliver what its queries ask. Ctrl-C stops; the next run goes on from there."""
+    """Run FILE here, on Spark, at all its sites, and deliver what its queries ask. Links are imitated as declared, and
+    what crosses them is counted. Ctrl-C stops; the next run goes on from there.
+    """
     if until_done and for_ is not None:
         raise InputError("--until-done and --for exclude each other.", hint="choose one.")
     limit = parse_duration(for_) / 1e6 if for_ is not None else None
     found = deployment(file)
-    progress = Progress(quiet, found.queries)
+    network = network_of(found, cut or (), throttle or (), full_speed, backbone)
+    progress = Progress(quiet, found)
     live = found.run(
-        state=state_of(file, state), until_done=until_done, fresh=fresh, on_batch=progress.batch, show=progress.rows
-    )
+        state=state_of(file, state), until_done=until_done, fresh=fresh, on_batch=progress.batch, show=progress.rows,
+        planner=planner, network=network,
+    )  # fmt: skip
+    flows = Flows.of(live)
     begin = time.perf_counter()
     # Spark takes the signals for itself when it starts, so they are taken after it.
     with live, _interruptible() as interrupted:
-        progress.say(f"running {file} at {live.site}; state in {live.state}")
-        ended = _watch(live, limit, interrupted)
+        progress.say(f"running {file} at {_where(live)}; state in {live.state}")
+        ended = _watch(live, limit, interrupted, lambda: progress.say_links(live))
         totals = live.totals
     seconds = time.perf_counter() - begin
     progress.end(seconds, ended)
+    links = flows.links(live.links(), progress.seconds_of_stream)
+    if links:
+        progress.say("\n".join(table_of(links)))
     if as_json:
-        typer.echo(json.dumps(progress.summary(totals, seconds, ended), indent=2))
+        typer.echo(json.dumps({**progress.summary(totals, seconds, ended), "links": links}, indent=2))
 
 
-def _watch(live: Live, limit: float | None, interrupted: list[int]) -> str:
+def _where(live: Live) -> str:
+    if live.planned is None:
+        return str(live.site)
+    deployed = live.planned.deployed
+    sites = {one.site for one in deployed.fragments}
+    return f"{len(sites)} sites, {len(deployed.fragments)} fragments, {len(deployed.channels)} channels"
+
+
+def _watch(live: Live, limit: float | None, interrupted: list[int], look: Callable[[], None]) -> str:
     """Wait for the end; how it came: done, over or stopped."""
     begin = time.perf_counter()
     while not interrupted:
         if live.wait(0.2):
             return "done"
+        look()
         if limit is not None and time.perf_counter() - begin >= limit:
             return "over"
     return "stopped"
@@ -101,84 +136,14 @@ def _interruptible() -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-class Progress:
-    """Tells how a run goes, on stderr, and remembers what it read."""
-
-    def __init__(self, quiet: bool, queries: Mapping[str, Query]) -> None:
-        self._quiet = quiet
-        self._queries = queries
-        self._newest: int | None = None
-        self.batches = 0
-        self.origins: dict[tuple[str, str], dict[str, int]] = {}
-
-    def say(self, text: str) -> None:
-        """A line for people."""
-        if not self._quiet:
-            typer.echo(text, err=True)
-
-    def batch(self, report: Report) -> None:
-        """One batch: rows, rate, how far the slowest stream is settled, and the answers' sizes."""
-        self.batches += 1
-        rows = 0
-        for place, survey in report.origins.items():
-            counted = self.origins.setdefault(place, {"rows": 0, "bad": 0, "late": 0, "dropped": 0})
-            for what in counted:
-                counted[what] += getattr(survey, what)
-            rows += survey.rows
-        rate = rows / report.seconds if report.seconds else 0.0
-        answers = ", ".join(
-            f"{name} {one.final:,} final" + (f" + {one.tentative:,}" if one.tentative else "")
-            for name, one in report.queries.items()
-        )
-        odd = sum(one.bad + one.late for one in report.origins.values())
-        self.say(
-            f"batch {report.batch}: {rows:,} rows in {report.seconds:.1f} s ({rate:,.0f}/s), {self._settled(report)}; "
-            f"{answers}{f'; {odd:,} late or bad' if odd else ''}"
-        )
-
-    def rows(self, name: str, table: Any) -> None:
-        """Rows of a query that is delivered to the console."""
-        # Loaded on use: other commands do not need what reads rows.
-        answers = importlib.import_module("tradewind.runtime.answers")
-        schema = answers.delivered_schema(self._queries[name].operator.schema)
-        for row in answers.delivered_rows(table, schema):
-            typer.echo(f"{name}: {json.dumps(as_object(row, schema))}")
-
-    def end(self, seconds: float, how: str) -> None:
-        """The last line."""
-        rows = sum(one["rows"] for one in self.origins.values())
-        words = {
-            "done": "everything read",
-            "over": "time is over",
-            "stopped": "stopped; the next run goes on from here",
-        }
-        batches = "1 batch" if self.batches == 1 else f"{self.batches:,} batches"
-        self.say(f"{words[how]}: {rows:,} rows in {batches}, {seconds:.1f} s")
-        for (stream, origin), one in self.origins.items():
-            if one["bad"] or one["late"]:
-                self.say(
-                    f"  {stream} at {origin}: {one['bad']:,} bad, {one['late']:,} late, {one['dropped']:,} dropped"
-                )
-
-    def summary(self, totals: Any, seconds: float, how: str) -> dict[str, Any]:
-        """The run as plain data. At one site no link carries anything."""
-        streams: dict[str, dict[str, Any]] = {}
-        for (stream, origin), one in self.origins.items():
-            streams.setdefault(stream, {})[origin] = one
-        queries = {
-            name: {"rows": one.final + one.tentative, "final": one.final, "tentative": one.tentative}
-            for name, one in totals.items()
-        }
-        return {"ended": how, "seconds": round(seconds, 3), "links": [], "queries": queries, "streams": streams}
-
-    def _settled(self, report: Report) -> str:
-        """How far everything is settled, and how far behind the newest row so far that is."""
-        marks = [mark for origins in report.marks.values() for mark in origins.values()]
-        seen = [self._newest, *(survey.latest for survey in report.origins.values())]
-        self._newest = max((time for time in seen if time is not None), default=None)
-        lowest = min(marks, default=float("-inf"))
-        if self._newest is None or not float("-inf") < lowest < float("inf"):
-            return "nothing settled yet"
-        behind = max(0, self._newest - int(lowest)) / _SECOND
-        settled = int(lowest) - int(lowest) % _SECOND
-        return f"settled to {format_timestamp(settled)}, {behind:,.1f} s behind the newest row"
+def network_of(
+    found: Deployment, cuts: Sequence[str], throttles: Sequence[str], full_speed: bool, backbone: str | None
+) -> Any:
+    """How the links of a run behave, from what the command line says."""
+    # Loaded on use: other commands do not need the backbone.
+    disturbances = importlib.import_module("tradewind.backbone.disturbances")
+    sites = importlib.import_module("tradewind.runtime.sites")
+    known = [link.between for link in found.links]
+    some = [disturbances.parse_cut(text, known) for text in cuts]
+    some += [disturbances.parse_throttle(text, known) for text in throttles]
+    return sites.Network(tuple(some), imitate=not full_speed, backbone=backbone)

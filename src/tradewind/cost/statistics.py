@@ -19,8 +19,10 @@ from tradewind.cost import grouping, joining, rows
 from tradewind.cost.assumptions import Assumptions
 from tradewind.cost.declared import Declared
 from tradewind.cost.flow import Flow
+from tradewind.cost.rounds import given
 from tradewind.cost.work import microseconds
 from tradewind.errors import InternalError
+from tradewind.rewrites.rounds import Rounds
 
 _RULES: dict[type[Operator], Callable[[Any, tuple[Flow, ...], Assumptions], Flow]] = {
     Source: rows.source,
@@ -72,6 +74,11 @@ class Statistics:
             elif one.fingerprint not in known:
                 known[one.fingerprint] = self._work_out(one)
         return known[node.fingerprint]
+
+    def expect(self, rounds: Rounds) -> None:
+        """From now on, know what the rounds of a threshold top give: how many groups reach a threshold."""
+        for part in given(rounds, self.flow, self._assumed):
+            self._flows[part.node.fingerprint] = part.flow(self.flow(part.like or part.node))
 
     def _work_out(self, node: Operator) -> Flow:
         if isinstance(node, Derived):

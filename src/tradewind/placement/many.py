@@ -6,8 +6,9 @@ Queries are planned in the order in which they come, each given what runs alread
 Then each query in turn is taken out and planned again against the others; the cheaper of its two plans stays. That
 alone never finds a plan that is worse for every query by itself and better for all. So contents that several queries
 could use are offered at a share of their cost, as if the others would pay the rest; and they are brought, one by one,
-to sites where several queries could meet them. What comes of it is kept if all queries together cost less when
-everything is counted in full.
+to sites where several queries could meet them. So are contents that a way to one answer uses in several places, which
+the planner of single queries would count in each: one after the other to one site, as if they ran already. What comes
+of it is kept if all queries together cost less when everything is counted in full.
 
 Guarantee
 ---------
@@ -46,6 +47,8 @@ FEW = 6
 """Of so few queries, all are planned anew for each thing that is tried."""
 PLACES = 8
 """So many sites are tried for a content that several queries could use."""
+HUBS = 4
+"""So many sites are tried for contents that one query could use in several places."""
 MOST_PLANS = 4000
 """So many plans of single queries are tried out for a set of queries: the larger the set, the fewer its trials."""
 ROUNDS = 6
@@ -63,6 +66,8 @@ class Asked:
 
     goal: Goal
     choices: Choices
+    stages: tuple[tuple[str, ...], ...] = ()
+    """For each way to the goal that uses some contents in several places: these contents, inputs first."""
 
     @property
     def origins(self) -> dict[str, tuple[int, ...]]:
@@ -114,8 +119,8 @@ def together(
     """
     best = one_by_one(ground, asked)
     if len(asked) < 2:
-        return best
-    best = improved(ground, asked, best)
+        return _staged(ground, asked, best)
+    best = _staged(ground, asked, improved(ground, asked, best))
     tables = sum(len(one.reach) for one in asked)
     trials = min(MOST_PLANS // (2 * len(asked)), MOST_TABLES // (2 * tables))
     work = _Trials(ground, asked, best)
@@ -134,6 +139,16 @@ def together(
         work.offer({key: common[key]})
     work.bring(keys[: (trials - len(keys)) // PLACES])
     return improved(ground, asked, work.best)
+
+
+def _staged(ground: Ground, asked: Sequence[Asked], best: Running) -> Running:
+    """The same, or better, with what single queries use in several places brought to one site, stage by stage."""
+    work = _Trials(ground, asked, best)
+    for one in asked:
+        for stages in one.stages:
+            for site in work.meeting_places(stages[-1], [one])[:HUBS]:
+                work.bring_stages(one, stages, site)
+    return work.best
 
 
 class _Trials:
@@ -194,7 +209,7 @@ class _Trials:
 
     def bring(self, keys: Sequence[str]) -> None:
         """Bring contents, one by one, to sites where several queries could meet them, until none of that gains."""
-        places = {key: self._meeting_places(key) for key in keys}
+        places = {key: self.meeting_places(key, self._could_use([key])) for key in keys}
         gained = True
         while gained:
             # The queries that could use it are planned anew, and, where there are few, all others too.
@@ -206,9 +221,18 @@ class _Trials:
             ]
             gained = any(tries)
 
-    def _meeting_places(self, key: str) -> list[int]:
-        """Sites where a content is worth having for all queries that could use it: cheap to bring there, and on."""
-        some = self._could_use([key])
+    def bring_stages(self, one: Asked, stages: Sequence[str], site: int) -> None:
+        """Bring contents to a site one after the other, each given those before it; then plan the query with them."""
+        running = self._without([one], anew=False)
+        for key in stages:
+            running.add(key, exact(self.ground, one.choices, Goal(key, key, site), running), one.origins)
+        running.add(one.goal.query, exact(self.ground, one.choices, one.goal, running), one.origins)
+        for key in stages:
+            running.remove(key)
+        self._take(self._settled(running, [one]))
+
+    def meeting_places(self, key: str, some: Sequence[Asked]) -> list[int]:
+        """Sites where a content is worth having for some queries that could use it: cheap to bring there, and on."""
         choices = some[0].choices
         number = choices.numbers[key]
         content = choices.contents[number]

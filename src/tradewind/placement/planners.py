@@ -27,7 +27,7 @@ from tradewind.placement.measures import broken_bounds, evaluate, measure
 from tradewind.placement.mip import mip
 from tradewind.placement.phased import phased
 from tradewind.placement.plan import Plan
-from tradewind.placement.planning import Problem, problem
+from tradewind.placement.planning import SUMS_OF_PRICES, Problem, problem
 from tradewind.placement.residency import Residency
 from tradewind.placement.running import Running
 from tradewind.placement.scores import metric_score, utility, utility_score
@@ -84,7 +84,7 @@ def choose(deployment: Deployment, planner: str = "exact") -> Chosen:
     if planner not in PLANNERS:
         raise unknown("planner", planner, PLANNERS)
     task = problem(deployment, _prices(deployment), share=planner in ("exact", "mip"))
-    found = _by_prices(task, planner) if deployment.objective in ("dollars", "bytes") else _by_score(task, planner)
+    found = _by_prices(task, planner) if deployment.objective in SUMS_OF_PRICES else _by_score(task, planner)
     shipped = _everything_shipped(task)
     return Chosen(task, planner, found.plans, found.cost, found.bound, found.note, shipped, _value(task, shipped))
 
@@ -126,7 +126,7 @@ def _by_prices(task: Problem, planner: str) -> _Found:
     cost = whole.cost(task.ground.prices)
     violated = broken(whole, task.network, limits(task))
     if not violated:
-        alone = planner == "exact" and len(task.asked) == 1 and _reads_once(whole)
+        alone = planner == "exact" and len(task.asked) == 1 and not task.asked[0].stages and _reads_once(whole)
         note = "optimal for its query, cross products aside" if alone else ""
         return _Found(running.plans, cost, cost if alone else None, note)
     if planner != "exact":
@@ -259,7 +259,7 @@ def _benefits(task: Problem) -> dict[str, Benefit]:
 def _value(task: Problem, plan: Plan) -> float:
     """What a plan comes to under the deployment's objective."""
     objective = task.deployment.objective
-    if objective in ("dollars", "bytes"):
+    if objective in SUMS_OF_PRICES:
         return plan.cost(task.ground.prices)
     choices = _merged(task)
     if objective == "latency":

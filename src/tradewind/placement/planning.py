@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 
@@ -13,8 +13,10 @@ from tradewind.algebra.durations import format_duration
 from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.base import Operator, walk
 from tradewind.algebra.operators.core import Filter, Map, Source
+from tradewind.algebra.operators.stored import Read, Update
 from tradewind.cost.declared import declared_statistics
 from tradewind.cost.prices import Prices
+from tradewind.cost.rounds import pays
 from tradewind.cost.statistics import Statistics
 from tradewind.errors import InputError
 from tradewind.frontends.deployment.deployment import Deployment
@@ -33,15 +35,20 @@ from tradewind.rewrites.delay_filter_past_join import delay_filter_past_join
 from tradewind.rewrites.distribute_join_over_union import distribute_join_over_union
 from tradewind.rewrites.engine import Fired, rewrite
 from tradewind.rewrites.partials import Partials
+from tradewind.rewrites.rounds import Rounds
 from tradewind.rewrites.rules import RULES
 from tradewind.rewrites.share_contained import share_contained
 from tradewind.rewrites.split_aggregate import split_aggregate
+from tradewind.rewrites.threshold_top import rounds_of, threshold_top
 
 USD_PER_GB = 0.01
 """What a link costs that declares no price, in dollars for a gigabyte."""
 
 FEW_INPUTS = 3
 """Of partials that are shared, all sets of so many inputs are weighed, and of more those that the network suggests."""
+
+SUMS_OF_PRICES = ("dollars", "bytes")
+"""Objectives under which a plan costs what its parts cost."""
 
 _MOST_ALTERNATIVES = 16
 """So many other graphs of one query are weighed beside the rules' own."""
@@ -98,10 +105,24 @@ def problem(
         done = rewrite(Graph(((name, query.operator),)), RULES_FOR_PLANS)
         figures[name] = Statistics(known, name)
         graphs[name], fired[name] = done.graph, done.trace
-    reading = _Reading(deployment, ground, residency, figures, graphs)
+    reading = _Reading(deployment, ground, residency, figures, graphs, Notes(tables=_tables(deployment, network)))
     asked, shared = reading.all(share=share)
     warnings = (*_unpriced(deployment), *dict.fromkeys(text for one in figures.values() for text in one.warnings))
     return Problem(deployment, ground, residency, asked, shared, figures, fired, warnings)
+
+
+def _tables(deployment: Deployment, network: Network) -> dict[str, int]:
+    """Where named tables are kept: where a query pins its boxes, or where the first that uses one is delivered."""
+    pinned: dict[str, int] = {}
+    first: dict[str, int] = {}
+    for query in deployment.queries.values():
+        for box in walk(query.operator):
+            if isinstance(box, Read | Update):
+                site = query.pin.get(box.kind)
+                if site is not None:
+                    pinned.setdefault(box.table.name, network.number(site))
+                first.setdefault(box.table.name, network.number(query.deliver.site))
+    return first | pinned
 
 
 def _unpriced(deployment: Deployment) -> Sequence[str]:
@@ -123,17 +144,21 @@ class _Reading:
     residency: Residency
     figures: Mapping[str, Statistics]
     graphs: Mapping[str, Graph]
-    notes: Notes = field(default_factory=Notes)
+    notes: Notes
 
     def all(self, *, share: bool) -> tuple[tuple[Asked, ...], tuple[frozenset[str], ...]]:
         """Every query with the choices of all; and what several could share, each as the contents that make it up."""
         readers = {name: self._reader(name) for name in self.deployment.queries}
         keys = {name: self._read(name, reader) for name, reader in readers.items()}
+        rounds = share and self.deployment.objective in SUMS_OF_PRICES
+        stages = {name: tuple(self._in_rounds(name, reader)) if rounds else () for name, reader in readers.items()}
         shared = tuple(self._share(readers)) if share and len(readers) > 1 else ()
         if share and len(readers) > 1:
             self._contain(readers[self._freshest])
         choices = self.notes.gathering.choices()
-        asked = tuple(Asked(Goal(name, keys[name], self._sink(name)), choices) for name in self.deployment.queries)
+        asked = tuple(
+            Asked(Goal(name, keys[name], self._sink(name)), choices, stages[name]) for name in self.deployment.queries
+        )
         return asked, shared
 
     def _read(self, name: str, reader: Reader) -> str:
@@ -143,6 +168,18 @@ class _Reading:
         for other in others(name, self.graphs[name]):
             reader.alternative(number, other)
         return self.notes.gathering[number].key
+
+    def _in_rounds(self, name: str, reader: Reader) -> Iterator[tuple[str, ...]]:
+        """Let a query's tops be found in rounds: what these use in several places, for each top."""
+        graph, figures = self.graphs[name], self.figures[name]
+        # What rounds send is little, so that it hardly matters where it comes together.
+        few = replace(reader, most_inputs=1, aggregates=[])
+        for rounds, other in in_rounds(name, graph):
+            figures.expect(rounds)
+            if pays(rounds, figures.flow):
+                few.alternative(few.content(graph[name]), other)
+                numbers = map(few.content, (rounds.threshold, rounds.seen, rounds.candidates))
+                yield tuple(self.notes.gathering[number].key for number in numbers)
 
     def _share(self, readers: Mapping[str, Reader]) -> Iterator[frozenset[str]]:
         """Let aggregates be made of partials that serve several of them, sent as often as the freshest query asks."""
@@ -202,6 +239,14 @@ def _last(root: Operator) -> Iterator[Operator]:
     while isinstance(root, Filter | Map):
         root = root.input
         yield root
+
+
+def in_rounds(name: str, graph: Graph) -> Iterator[tuple[Rounds, Operator]]:
+    """Other graphs of a query, each with a top that is found by thresholds that go back to the origins."""
+    for other in islice(alternatives(graph, (threshold_top,)), _MOST_ALTERNATIVES):
+        rounds = rounds_of(other.node)
+        if rounds is not None:
+            yield rounds, other.graph[name]
 
 
 def others(name: str, graph: Graph) -> list[Operator]:

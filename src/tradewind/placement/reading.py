@@ -16,6 +16,7 @@ from tradewind.algebra.drawing.labels import label
 from tradewind.algebra.operators.aggregation import Aggregate, Combine, Partial, detached
 from tradewind.algebra.operators.base import Operator, walk
 from tradewind.algebra.operators.core import Filter, Join, Map, Source, Union
+from tradewind.algebra.operators.stored import Read, Update
 from tradewind.network.network import Network
 from tradewind.placement.aggregation_trees import Cover
 from tradewind.placement.choices import Content, Gathering, Recipe, Work
@@ -63,6 +64,8 @@ class Notes:
     known: dict[str, int] = field(default_factory=dict)
     sets: dict[tuple[Partials, str], dict[Members, int]] = field(default_factory=dict)
     """The contents of sets of an aggregate's inputs, by how it is read."""
+    tables: Mapping[str, int] = field(default_factory=dict)
+    """Where named tables are kept: boxes that read or update them run there."""
 
 
 @dataclass
@@ -126,16 +129,21 @@ class Reader:
         self, output: int, inputs: Sequence[int], node: Operator, over: Sequence[Operator], kind: str | None = None
     ) -> None:
         below = set(walk(*over))
-        cores = sum(self.figures.cores(one) for one in walk(node) if one not in below)
+        own = [one for one in walk(node) if one not in below]
+        cores = sum(map(self.figures.cores, own))
         work = Work(lambda: node, lambda: tuple(over))
-        self._way(output, inputs, kind or node.kind, cores, work)
+        tables = [one.table.name for one in own if isinstance(one, Read | Update)]
+        at = next((self.notes.tables[name] for name in tables if name in self.notes.tables), None)
+        self._way(output, inputs, kind or node.kind, cores, work, at=at)
 
-    def _way(self, output: int, inputs: Sequence[int], kind: str, cores: float, work: Work) -> None:
-        site = self.pins.get(kind)
+    def _way(
+        self, output: int, inputs: Sequence[int], kind: str, cores: float, work: Work, *, at: int | None = None
+    ) -> None:
+        site = self.pins.get(kind, None if at is None else self.network.name(at))
         if site is None and kind == "merge":
             site = self.pins.get("aggregate", self.pins.get("finish"))
-        at = frozenset([self.network.number(site)]) if site is not None else None
-        self.notes.gathering.recipe(Recipe(output, tuple(inputs), kind, cores, at, work))
+        where = frozenset([self.network.number(site)]) if site is not None else None
+        self.notes.gathering.recipe(Recipe(output, tuple(inputs), kind, cores, where, work))
 
     def _source(self, node: Source) -> int:
         origins = tuple(dict.fromkeys(node.origins))

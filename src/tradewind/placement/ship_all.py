@@ -4,7 +4,8 @@ Idea
 ----
 Each base stream goes, as it arises, to the goal's site on its cheapest route, and all operators run there, in the order
 that costs least there. Given what runs, a base stream sets out from the nearest site that it reaches already, so that
-it crosses no link twice; what others derive from it is not looked at.
+it crosses no link twice; what others derive from it is not looked at. Operators that must run elsewhere, such as those
+on a table that is kept there, run there, and all others at the goal's site.
 
 Guarantee
 ---------
@@ -22,6 +23,7 @@ The central node of Seshadri, Kumar, Cooper: Multi-query optimization in distrib
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 
 from tradewind.errors import NoPlanError
@@ -42,6 +44,10 @@ def ship_all(ground: Ground, choices: Choices, goal: Goal, running: Running | No
         return inf if within is not None and goal.site not in within else float(ground.work(recipe)[goal.site])
 
     tree = lightest_tree(choices, number, work_there)
+    if tree is None and any(recipe.at is not None for recipe in choices.recipes):
+        there = frozenset([goal.site])
+        bound = tuple(replace(one, at=there if one.at is None else one.at) for one in choices.recipes)
+        return exact(ground, Choices(choices.contents, bound), goal)
     if tree is None:
         raise NoPlanError(
             f"the answer may not be computed at {ground.network.name(goal.site)!r}.", where=f"query {goal.query}"

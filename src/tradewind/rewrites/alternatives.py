@@ -14,8 +14,14 @@ from tradewind.rewrites.distribute_join_over_union import distribute_join_over_u
 from tradewind.rewrites.invariants import broken
 from tradewind.rewrites.rule import Context, Rule
 from tradewind.rewrites.split_single_aggregate import split_single_aggregate
+from tradewind.rewrites.threshold_top import threshold_top
 
-OFFERED: tuple[Rule, ...] = (delay_filter_past_join, distribute_join_over_union, split_single_aggregate)
+OFFERED: tuple[Rule, ...] = (
+    delay_filter_past_join,
+    distribute_join_over_union,
+    split_single_aggregate,
+    threshold_top,
+)
 """The rules that are never applied blindly."""
 
 
@@ -25,8 +31,13 @@ class Alternative:
 
     name: str
     graph: Graph
-    place: str
+    node: Operator
     reason: str
+
+    @property
+    def place(self) -> str:
+        """The node that was exchanged, in words."""
+        return label(self.node)
 
 
 def alternatives(graph: Graph, rules: tuple[Rule, ...] = OFFERED) -> Iterator[Alternative]:
@@ -40,7 +51,7 @@ def alternatives(graph: Graph, rules: tuple[Rule, ...] = OFFERED) -> Iterator[Al
             problem = broken(node.schema, new.schema)
             if problem is not None:
                 raise RuleError(f"{label(node)}: {problem}", where=f"rule {rule.name}")
-            yield Alternative(rule.name, _exchanged(graph, node, new), label(node), rule.helps)
+            yield Alternative(rule.name, _exchanged(graph, node, new), node, rule.helps)
 
 
 def _exchanged(graph: Graph, old: Operator, new: Operator) -> Graph:

@@ -328,23 +328,26 @@ def _mark(node: Operator) -> str:
 
 def _renamed(node: Operator, names: dict[str, str]) -> Operator:
     """An input with other names for its columns, in alphabetical order, above its rows under their own names."""
-    if isinstance(node, Union):
-        return Union(tuple(_renamed(member, names) for member in node.members))
-    below, own = node, {name: name for name in node.schema.names}
-    if isinstance(node, Map) and all(isinstance(e, Column) for _, e in node.columns):
-        own = {name: e.name for name, e in node.columns if isinstance(e, Column)}
-        below = _projected(node.input, tuple(name for name in node.input.schema.names if name in set(own.values())))
+    below, own = _own_names(node)
     return Map(
         below, tuple(sorted(((names[name], Column(old)) for name, old in own.items()), key=lambda pair: pair[0]))
     )
 
 
-def _plain(node: Operator) -> Operator:
-    if isinstance(node, Filter):
-        return _plain(node.input)
+def _own_names(node: Operator) -> tuple[Operator, dict[str, str]]:
+    """The rows of an input before the projection that ends it, and what its columns are called there."""
     if isinstance(node, Union):
-        return Union(tuple(map(_plain, node.members)))
-    return node.inputs[0]
+        found = [_own_names(member) for member in node.members]
+        if all(own == found[0][1] and below.schema == found[0][0].schema for below, own in found):
+            return Union(tuple(below for below, _ in found)), found[0][1]
+    elif isinstance(node, Map) and all(isinstance(e, Column) for _, e in node.columns):
+        own = {name: e.name for name, e in node.columns if isinstance(e, Column)}
+        return _projected(node.input, tuple(n for n in node.input.schema.names if n in set(own.values()))), own
+    return node, {name: name for name in node.schema.names}
+
+
+def _plain(node: Operator) -> Operator:
+    return _plain(node.input) if isinstance(node, Filter) else node.inputs[0]
 
 
 def _projected(node: Operator, names: tuple[str, ...]) -> Operator:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,13 @@ from tradewind.errors import InputError
 _FILE = "run.json"
 
 
-def identity(graph: Graph, horizon: int | None) -> dict[str, Any]:
-    """What must be the same for state to be of use: each query's operators, and how late rows may come."""
+def identity(graph: Graph, horizon: int | None, fragments: Sequence[str] | None = None) -> dict[str, Any]:
+    """What must be the same for state to be of use: each query's operators, how late rows may come, and, at several
+    sites, what runs where.
+    """
     queries = {name: Graph(((name, node),)).to_json() for name, node in graph.results}
-    return {"format": 1, "queries": queries, "horizon": horizon}
+    placed = {} if fragments is None else {"fragments": sorted(fragments)}
+    return {"format": 1, "queries": queries, "horizon": horizon, **placed}
 
 
 def claim(folder: Path, wanted: dict[str, Any]) -> None:
@@ -50,6 +54,8 @@ def _changes(found: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
     said += [f"query {name!r} is new" for name in new if name not in old]
     if found.get("horizon") != wanted["horizon"]:
         said.append("`revise_within` has changed")
+    if not said and found.get("fragments") != wanted.get("fragments"):
+        said.append("what runs where has changed")
     return said or ["it was written by another version"]
 
 

@@ -1,8 +1,7 @@
-"""A deployment at work on this machine: one Spark, one streaming query for all its questions."""
+"""A deployment at work on this machine: at one site without any backbone, or at all of its sites with one."""
 
 from __future__ import annotations
 
-import os
 import queue
 import shutil
 import tempfile
@@ -14,28 +13,32 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from tradewind.errors import InputError, unknown
+from tradewind.algebra.graph import Graph
+from tradewind.backbone.links import Counted
+from tradewind.errors import InputError, InternalError, unknown
 from tradewind.frontends.deployment.deployment import Deployment, Query
 from tradewind.frontends.deployment.model import Deliver
 from tradewind.frontends.fluent import Delivery
 from tradewind.rewrites.engine import rewrite
 from tradewind.rewrites.rules import AT_ONE_SITE
+from tradewind.runtime.alone import Alone
 from tradewind.runtime.identity import claim, identity, reclaim
 from tradewind.runtime.places import one_site, sink_of
-from tradewind.spark.delivery import Totals, Wish
-from tradewind.spark.engine import Engine
-from tradewind.spark.query import Report, Running
-from tradewind.spark.session import Session, start
+from tradewind.runtime.planned import Planned, planned
+from tradewind.runtime.sites import Network, Setting, Sites
+from tradewind.spark.delivery import Totals
+from tradewind.spark.query import Report
+from tradewind.spark.session import Session
 from tradewind.spark.sinks import Dequeuer, Files, Pulled
 from tradewind.spark.sources.gathering import Gatherer
 from tradewind.spark.sources.push import Inbox
-from tradewind.spark.sources.reading import reader
 
 
 class Live:
     """A run of a deployment's queries, or of queries given by name. Use it in a `with` statement.
 
-    `spark` is a session to use instead of an own one, made by `tradewind.spark.session.start`; it is not stopped.
+    `spark` is a session to use instead of an own one, made by `tradewind.spark.session.start`; it is not stopped. Where
+    streams or answers are at several sites, `planner` chooses what runs where, and `network` says how links behave.
     """
 
     def __init__(
@@ -50,18 +53,14 @@ class Live:
         on_batch: Callable[[Report], None] | None = None,
         show: Callable[[str, pa.Table], None] | None = None,
         spark: Session | None = None,
+        planner: str | None = None,
+        network: Network | None = None,
     ) -> None:
-        self._spark = spark
         self._found = _asking(found, queries)
-        self._until_done = until_done
-        self._interval = interval
-        self.site = one_site(self._found)
         self._base = Path(found.name).resolve().parent
         self._own_state = state is None
         self.state = Path(tempfile.mkdtemp(prefix="tradewind-")) if state is None else state
-        self._reports = on_batch or (lambda _: None)
         written = self._found.graph()
-        self.graph = rewrite(written, AT_ONE_SITE).graph
         self._sinks = {
             name: sink_of(name, query, self._base, show, pulled=queries is not None)
             for name, query in self._found.queries.items()
@@ -70,10 +69,43 @@ class Live:
         if fresh:
             self._start_afresh()
         self._refuse_foreign_deliveries()
-        claim(self.state, identity(written, self.horizon))
+        self.site = one_site(self._found)
+        self.planned: Planned | None = None if self.site is not None else planned(self._found, planner or "exact")
+        claim(self.state, self._identity(written))
+        reports = on_batch or (lambda _: None)
+        self._runner: Alone | Sites
+        if self.site is not None:
+            graph = rewrite(written, AT_ONE_SITE).graph
+            self._runner = Alone(
+                self._found,
+                self.site,
+                graph,
+                self._sinks,
+                self.state,
+                self.horizon,
+                until_done,
+                interval,
+                reports,
+                spark,
+            )
+        else:
+            self._runner = self._many(until_done, reports, network or Network(), spark)
         self._inboxes: dict[tuple[str, str], Gatherer] = {}
-        self.running: Running | None = None
-        self.failed: BaseException | None = None
+
+    def _many(
+        self, until_done: bool, reports: Callable[[Report], None], network: Network, spark: Session | None
+    ) -> Sites:
+        if self.planned is None:
+            raise InternalError("a run at several sites needs a plan.")
+        setting = Setting(
+            self._found, self.planned.deployed, self._sinks, self.state, self.horizon, until_done,
+            self.planned.intervals, reports, network,
+        )  # fmt: skip
+        return Sites(setting, spark)
+
+    def _identity(self, written: Graph) -> dict[str, Any]:
+        fragments = None if self.planned is None else [one.name for one in self.planned.deployed.fragments]
+        return identity(written, self.horizon, fragments)
 
     def __enter__(self) -> Self:
         self.start()
@@ -85,49 +117,29 @@ class Live:
         self.stop()
 
     def start(self) -> None:
-        """Start Spark and the query."""
-        site = self._found.sites[self.site]
-        cores = max(1, min(site.cores, os.cpu_count() or 1))
-        spark = self._spark or start(cores, self.state / "tmp", master=site.spark, log=self.state / "spark.log")
-        readers = [
-            reader(stream, name, origin, self._base, self.state)
-            for name, stream in self._found.streams.items()
-            if name in self.graph.sources()
-            for origin in stream.origins
-        ]
-        origins = {name: tuple(self._found.streams[name].origins) for name in self.graph.sources()}
-        engine = Engine.at(spark, self.graph, self.state / "memory", origins, horizon=self.horizon, buckets=cores)
-        wishes = [Wish(name, self.graph[name], query.tentative) for name, query in self._found.queries.items()]
-        self.running = Running(spark, engine, readers, wishes, self._sinks, self.state, self._reports)
-        self.running.start(interval=None if self._until_done else self._interval)
+        """Start Spark, the queries and, if there are several sites, the backbone."""
+        try:
+            self._runner.start()
+        except BaseException:
+            self.stop()
+            raise
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait for the end of a finite run, or so long; whether it has ended. At the end everything becomes final."""
-        if self.running is None:
-            return True
-        done = self.running.wait(seconds)
-        if done and self._until_done:
-            self.running.close()
+        done = self._runner.wait(seconds)
+        if done:
             self._finish_pulls()
         return done
 
     def stop(self) -> None:
-        """Stop the query and Spark; what was committed stays, unless no state folder was given."""
+        """Stop the queries and Spark; what was committed stays, unless no state folder was given."""
         try:
             while self._inboxes:
                 self._inboxes.popitem()[1].close()
         finally:
-            self._stop_running()
-
-    def _stop_running(self) -> None:
-        if self.running is not None:
-            self.running.stop()
-            self.running.engine.release()
-            if self._spark is None:
-                self.running.spark.stop()
-            self.running = None
-        self._finish_pulls()
-        shutil.rmtree(self.state if self._own_state else self.state / "tmp", ignore_errors=True)
+            self._runner.stop()
+            self._finish_pulls()
+            shutil.rmtree(self.state if self._own_state else self.state / "tmp", ignore_errors=True)
 
     def results(self, name: str) -> Iterator[pa.Table]:
         """The rows of a query as they come, batch by batch: its columns, `_final` and `_weight`, until the run ends."""
@@ -159,12 +171,13 @@ class Live:
 
         The queries are given whole, under the names they run by; whatever else differs is refused.
         """
-        if self.running is None:
-            raise InputError("nothing is running.", hint="change parameters between start and stop.")
-        asked = _asking(self._found, queries)
-        written = asked.graph()
-        identity_now = identity(written, self.horizon)
-        self.running.change(rewrite(written, AT_ONE_SITE).graph, lambda: reclaim(self.state, identity_now))
+        if isinstance(self._runner, Sites):
+            raise InputError(
+                "parameters cannot be changed while several sites run.", hint="stop, and run again with --fresh."
+            )
+        written = _asking(self._found, queries).graph()
+        identity_now = self._identity(written)
+        self._runner.change(rewrite(written, AT_ONE_SITE).graph, lambda: reclaim(self.state, identity_now))
 
     def enqueue(self, stream: str, rows: pa.Table | list[tuple[Any, ...]], origin: str | None = None) -> int:
         """Push rows into a stream whose source is `format: push`; how many were taken. They are on disk a moment later:
@@ -192,9 +205,25 @@ class Live:
             inbox.flush()
 
     @property
+    def spark(self) -> Session:
+        """The session that it runs on."""
+        found = self._runner.session
+        if found is None:
+            raise InputError("nothing is running.", hint="ask between start and stop.")
+        return found
+
+    @property
     def totals(self) -> dict[str, Totals]:
         """How many rows every answer has now."""
-        return self.running.totals if self.running is not None else {}
+        return self._runner.totals
+
+    def links(self) -> dict[tuple[str, str], Counted]:
+        """What crossed each link so far; at one site there are none."""
+        return self._runner.counts() if isinstance(self._runner, Sites) else {}
+
+    def missing(self) -> dict[str, tuple[str, ...]]:
+        """For each query whose answer waits for origins that are far behind the others: which, as `stream/site`."""
+        return self._runner.missing() if isinstance(self._runner, Sites) else {}
 
     def _pulled(self, name: str) -> Pulled:
         sink = self._sinks.get(name)
@@ -218,7 +247,7 @@ class Live:
 
     def _refuse_foreign_deliveries(self) -> None:
         """What an earlier run delivered must not be mixed with what this one will."""
-        if (self.state / "memory").exists():
+        if any((self.state / name).exists() for name in ("memory", "fragments")):
             return
         for name, sink in self._sinks.items():
             if isinstance(sink, Files) and sink.published():

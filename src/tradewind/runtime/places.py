@@ -1,4 +1,4 @@
-"""Where a deployment's streams and answers are: the one site they must share for now, and the sinks there."""
+"""Where a deployment's streams and answers are: the one site that they share, if they do, and the sinks there."""
 
 from __future__ import annotations
 
@@ -16,21 +16,13 @@ _OPTIONS: dict[str, list[str]] = {"memory": [], "console": [], "noop": ["columns
 """What deliveries that are no files can be told, all of it true or false."""
 
 
-def one_site(found: Deployment) -> str:
-    """The site at which everything is; an error that names the sites when there are several."""
+def one_site(found: Deployment) -> str | None:
+    """The site at which everything is; None when there are several."""
     if len(found.sites) == 1:
         return next(iter(found.sites))
-    read = found.graph().sources()
-    used = {site: f"stream {name!r}" for name in read for site in found.streams[name].origins}
-    used |= {query.deliver.site: f"query {name!r}" for name, query in found.queries.items()}
-    if len(used) == 1:
-        return next(iter(used))
-    shown = ", ".join(f"{site} ({what})" for site, what in sorted(used.items()))
-    raise InputError(
-        f"its streams and deliveries are at several sites: {shown}.",
-        where=found.name,
-        hint="this version runs files at one site; `tradewind explain` shows how it would be cut.",
-    )
+    used = {site for name in found.graph().sources() for site in found.streams[name].origins}
+    used |= {query.deliver.site for query in found.queries.values()}
+    return used.pop() if len(used) == 1 else None
 
 
 def sink_of(name: str, query: Query, base: Path, show: Callable[[str, pa.Table], None] | None, *, pulled: bool) -> Sink:

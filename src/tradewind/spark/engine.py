@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
@@ -14,7 +14,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from tradewind.algebra.graph import Graph
-from tradewind.algebra.operators.aggregation import Aggregate
+from tradewind.algebra.operators.aggregation import Aggregate, Combine, Partial
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Join, Source, Top
 from tradewind.algebra.operators.stored import Read, Update
@@ -29,6 +29,8 @@ from tradewind.spark.types import quote
 
 NEVER = -math.inf
 ENDED = math.inf
+_KEPT = (Join, Top, Aggregate, Partial, Combine)
+"""What is worked out once where several read it; all else is quicker done again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +50,17 @@ Deltas = Mapping[str, DataFrame | None]
 
 @dataclass(slots=True)
 class Engine:
-    """One run of a graph. Batches are numbered; one that is committed is never done again."""
+    """One run of a graph. Batches are numbered; one that is committed is never done again.
+
+    The nodes that `given` names come from elsewhere, by channels: nothing below them runs here. What is known of a
+    stream's origins is known of a channel's too, under its name; they are called `stream/site`.
+    """
 
     spark: SparkSession
     graph: Graph
     memory: Memory
     origins: Mapping[str, tuple[str, ...]]
+    given: Mapping[str, Operator] = field(default_factory=dict)
     horizon: int | None = None
     buckets: int = 2
     tables_at: str | None = None
@@ -61,15 +68,17 @@ class Engine:
     _tables: Tables | None = field(init=False, default=None)
     _order: tuple[Operator, ...] = field(init=False)
     _names: dict[Operator, str] = field(init=False)
+    _channels: dict[Operator, str] = field(init=False)
 
     def __post_init__(self) -> None:
+        self._channels = {node: name for name, node in self.given.items()}
         self._lay_out()
         boxes = [node for node in self._order if isinstance(node, Read | Update)]
         if boxes and self.tables_at is not None:
             self._tables = Tables(self.tables_at, boxes)
 
     def _lay_out(self) -> None:
-        self._order = _in_order(self.graph)
+        self._order = _in_order(self.graph, self._channels)
         # By place, not by content: a changed parameter finds the state that is there.
         self._names = {node: f"{node.kind}-{number}" for number, node in enumerate(self._order)}
 
@@ -120,16 +129,21 @@ class Engine:
         finally:
             step.release()
 
-    def close(self, deliver: Callable[[Deltas, Step], Mapping[str, Any]]) -> None:
-        """Say what holds if nothing more comes. Only the delivery is kept: should more come, the run goes on as if this
-        had not been asked.
+    def close(
+        self,
+        deliver: Callable[[Deltas, Step], Mapping[str, Any]],
+        arrived: Mapping[str, Mapping[str, Arrived]] | None = None,
+    ) -> None:
+        """Say what holds if nothing more comes than what `arrived` holds. Only the delivery is kept: should more come,
+        the run goes on as if this had not been asked.
         """
         before = self.marks
         now = {stream: dict.fromkeys(known, ENDED) for stream, known in before.items()}
-        step = self._step(self.memory.committed.batch + 1, before, now, {})
+        last = arrived or {}
+        step = self._step(self.memory.committed.batch + 1, before, now, last)
         try:
             with self._tables.supposing() if self._tables is not None else nullcontext():
-                notes = deliver(self._deltas(step, {}, before), step)
+                notes = deliver(self._deltas(step, last, before), step)
             self.memory.note({**self.memory.committed.notes, **notes})
         finally:
             step.release()
@@ -148,11 +162,12 @@ class Engine:
         horizon = math.inf if self.horizon is None else self.horizon
         clocks: dict[Operator, Clock] = {}
         for node in self._order:
-            if isinstance(node, Source):
-                wanted = node.origins or self.origins[node.stream]
-                old = min((before[node.stream][o] for o in wanted), default=NEVER)
-                new = min((now[node.stream][o] for o in wanted), default=NEVER)
-                clocks[node] = Clock(old, new, _less(old, horizon), _less(new, horizon), node.stream in late)
+            place = self._read_from(node)
+            if place is not None:
+                name, wanted = place
+                old = min((before[name][o] for o in wanted), default=NEVER)
+                new = min((now[name][o] for o in wanted), default=NEVER)
+                clocks[node] = Clock(old, new, _less(old, horizon), _less(new, horizon), name in late)
             else:
                 seen = [clocks[n] for n in (*node.inputs, *_writers(node, self._order))]
                 clocks[node] = Clock(
@@ -164,17 +179,49 @@ class Engine:
                 )
         return Step(self.spark, self.memory, dict(self._names), clocks, buckets=self.buckets, tables=self._tables)
 
+    def _read_from(self, node: Operator) -> tuple[str, tuple[str, ...]] | None:
+        """The channel or the stream that a node's rows come from, and their origins; None if they are made here."""
+        if node in self._channels:
+            name = self._channels[node]
+            return name, self.origins[name]
+        return (node.stream, node.origins or self.origins[node.stream]) if isinstance(node, Source) else None
+
+    def marks_of(self, node: Operator) -> dict[str, float]:
+        """How far each origin below a node is, by the name that channels know it by; None promised is not there."""
+        found: dict[str, float] = {}
+        waiting, seen = [node], set[Operator]()
+        marks = self.marks
+        while waiting:
+            one = waiting.pop()
+            if one in seen:
+                continue
+            seen.add(one)
+            place = self._read_from(one)
+            if place is None:
+                waiting.extend((*one.inputs, *_writers(one, self._order)))
+                continue
+            name, origins = place
+            for origin in origins:
+                known = origin if one in self._channels else f"{name}/{origin}"
+                found[known] = min(found.get(known, ENDED), marks[name][origin])
+        return found
+
     def _deltas(
         self, step: Step, arrived: Mapping[str, Mapping[str, Arrived]], before: Mapping[str, Mapping[str, float]]
     ) -> Deltas:
         readers = Counter(child for node in self._order for child in node.inputs)
         readers.update(node for _, node in self.graph.results)
         for node in self._order:
+            if node in self._channels:
+                came = together(*(one.rows for one in arrived.get(self._channels[node], {}).values()))
+                # Fetched once, whoever reads it.
+                step.deltas[node] = step.keep(came) if came is not None and readers[node] > 1 else came
+                continue
             if isinstance(node, Source):
                 step.deltas[node] = self._source(node, arrived.get(node.stream, {}), before[node.stream])
                 continue
             found = advance(node, step)
-            if found is not None and readers[node] > 1 and isinstance(node, Join | Top | Aggregate):
+            if found is not None and readers[node] > 1 and isinstance(node, _KEPT):
                 found = step.keep(found)
             step.deltas[node] = found
         if step.waiting:
@@ -221,8 +268,15 @@ def _writers(node: Operator, nodes: Iterable[Operator]) -> tuple[Operator, ...]:
     return tuple(n for n in nodes if isinstance(n, Update) and n.table.name == node.table.name)
 
 
-def _in_order(graph: Graph) -> tuple[Operator, ...]:
-    """All operators, inputs first, and the updates of a table before its reads."""
-    nodes = list(graph)
-    before = {node: (*node.inputs, *_writers(node, nodes)) for node in nodes}
+def _in_order(graph: Graph, given: Collection[Operator]) -> tuple[Operator, ...]:
+    """All operators that are given or not below what is given, inputs first, and a table's updates before its reads."""
+    nodes: dict[Operator, None] = {}
+    waiting = [node for _, node in graph.results]
+    while waiting:
+        node = waiting.pop()
+        if node not in nodes:
+            nodes[node] = None
+            waiting.extend(() if node in given else node.inputs)
+    known = [node for node in graph if node in nodes]
+    before = {node: () if node in given else (*node.inputs, *_writers(node, known)) for node in known}
     return tuple(TopologicalSorter(before).static_order())

@@ -24,13 +24,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 from tradewind.algebra.graph import Graph
 from tradewind.errors import RunError, TradewindError
 from tradewind.spark.changing import require_sound
+from tradewind.spark.channels.outlets import Outlet
 from tradewind.spark.columns import WEIGHT
 from tradewind.spark.delivery import Totals, Wish, deliverable, totals_in
 from tradewind.spark.engine import Deltas, Engine
-from tradewind.spark.session import compile_plans
+from tradewind.spark.intake import Intake, Taken
+from tradewind.spark.session import FEW, compile_plans
 from tradewind.spark.sinks import Note, Sink
-from tradewind.spark.sources.reading import OriginReader, given_in
-from tradewind.spark.sources.survey import Survey, arrivals
+from tradewind.spark.sources.survey import Survey
 from tradewind.spark.step import Step
 from tradewind.spark.weights import is_unit
 
@@ -44,19 +45,26 @@ class Report:
     origins: Mapping[tuple[str, str], Survey]
     marks: Mapping[str, Mapping[str, float]]
     queries: Mapping[str, Totals]
+    channels: Mapping[str, int] = field(default_factory=dict)
+    """Rows that came, by channel."""
+    fragment: str = ""
+    site: str = ""
 
 
 @dataclass(slots=True)
 class Running:
-    """A graph fed by its origins' readers, delivering to its queries' sinks. It goes on from what its folder holds."""
+    """A graph fed by its intake, delivering to its queries' sinks and to channels. It goes on from what its folder
+    holds.
+    """
 
     spark: SparkSession
     engine: Engine
-    readers: Sequence[OriginReader]
+    intake: Intake
     wishes: Sequence[Wish]
     sinks: Mapping[str, Sink]
     folder: Path
     on_batch: Callable[[Report], None] = lambda _: None
+    outlets: Mapping[str, Outlet] = field(default_factory=dict)
     failure: BaseException | None = None
     _query: StreamingQuery | None = None
     _wanted: tuple[Graph, Callable[[], None]] | None = None
@@ -64,16 +72,11 @@ class Running:
 
     def __post_init__(self) -> None:
         # Died between a commit and what was to be seen of it? Then it is to be seen now.
-        self._publish(self.engine.memory.committed.notes.get("deliveries", {}))
+        self._publish()
 
     def start(self, *, interval: float | None = None) -> None:
         """Begin: with an interval in seconds look for news again and again, without take what is there and end."""
-        tracked = None
-        for reader in self.readers:
-            one = reader.tracked(self.spark, wait=interval is not None)
-            tracked = one if tracked is None else tracked.unionByName(one)
-        if tracked is None:
-            raise ValueError("a query needs an origin")
+        tracked = self.intake.tracked(self.spark, wait=interval is not None)
         writer = tracked.writeStream.foreachBatch(self._batch).option(
             "checkpointLocation", str(self.folder / "offsets")
         )
@@ -94,19 +97,29 @@ class Running:
             raise _told(self.failure or error) from error
         return bool(done) or seconds is None
 
+    def over(self) -> bool:
+        """Whether it has ended; what went wrong is raised."""
+        return self._query is None or (not self._query.isActive and self.wait())
+
     def stop(self) -> None:
         """Stop now. A batch that is under way is done again next time."""
         if self._query is not None:
             self._query.stop()
-        for reader in self.readers:
-            reader.close()
+        self.intake.close()
+
+    def drained(self) -> bool:
+        """Whether all that there is has been read, and no channel has more to say; waits for a batch under way."""
+        if self._query is None or not self.intake.ended(self.engine):
+            return False
+        self._query.processAllAvailable()
+        return self.intake.ended(self.engine)
 
     def close(self) -> None:
         """Nothing more will come: deliver what only the end makes true. Should more come, it is taken back."""
-        notes = self.engine.memory.committed.notes
-        if not notes.get("closing") and self.engine.memory.committed.batch >= 0:
-            self.engine.close(self._deliver_closing)
-            self._publish(self.engine.memory.committed.notes["deliveries"])
+        begun = self.engine.memory.committed.batch >= 0 or self._has_channels
+        if begun and not self.engine.memory.committed.notes.get("closing"):
+            self.engine.close(self._deliver_closing, self.intake.closing(self.engine))
+            self._publish()
 
     @property
     def totals(self) -> dict[str, Totals]:
@@ -127,14 +140,16 @@ class Running:
             return
         begin = time.perf_counter()
         self._take_changes()
-        given = given_in(self._query, len(self.readers))
-        found = arrivals(self.spark, self.readers, given, self.engine, self.folder, batch)
-        compile_plans(self.spark, sum(one.rows for one in found.surveys.values()))
-        self.engine.advance(batch, found.arrived, lambda deltas, step: self._deliver(deltas, step, batch))
-        self._publish(self.engine.memory.committed.notes["deliveries"])
+        before = self.engine.memory.committed.notes.get("positions", {})
+        taken = self.intake.take(self._query, self.engine, self.folder, batch)
+        compile_plans(self.spark, taken.rows)
+        self.engine.advance(batch, taken.arrived, lambda deltas, step: self._deliver(deltas, step, batch, taken))
+        self._publish()
+        if self.intake.inlets is not None:
+            self.intake.inlets.done({c: n for c, n in taken.positions.items() if n != before.get(c)})
         shutil.rmtree(self.folder / "closing", ignore_errors=True)
         seconds = time.perf_counter() - begin
-        self.on_batch(Report(batch, seconds, found.surveys, self.engine.marks, self.totals))
+        self.on_batch(Report(batch, seconds, taken.surveys, self.engine.marks, self.totals, taken.channels))
 
     def change(self, graph: Graph, taken: Callable[[], None]) -> None:
         """Take another graph's parameters at the next batch, and say so when that is done."""
@@ -148,12 +163,29 @@ class Running:
             self.wishes = [replace(wish, operator=graph[wish.name]) for wish in self.wishes]
             taken()
 
-    def _publish(self, notes: Mapping[str, Note]) -> None:
-        for name, note in notes.items():
+    def _publish(self) -> None:
+        """Let be seen what the last commit says was staged, here and on channels."""
+        notes = self.engine.memory.committed.notes
+        for name, note in notes.get("deliveries", {}).items():
             if name in self.sinks:
                 self.sinks[name].publish(note)
+        for name, note in notes.get("sent", {}).items():
+            self.outlets[name].publish(note, self.engine.marks_of(self.engine.graph[name]))
 
-    def _deliver(self, deltas: Deltas, step: Step, batch: int) -> dict[str, Any]:
+    def _sent(self, deltas: Deltas, step: Step, batch: int, *, few: bool, closing: bool) -> dict[str, Note]:
+        """Send what is for channels, not yet to be seen."""
+        return {
+            name: {
+                "batch": batch,
+                "parts": outlet.stage(deltas[name], few=few),
+                "late": step.clocks[self.engine.graph[name]].late,
+                "closing": closing,
+            }
+            for name, outlet in self.outlets.items()
+        }
+
+    def _deliver(self, deltas: Deltas, step: Step, batch: int, taken: Taken) -> dict[str, Any]:
+        sent = self._sent(deltas, step, batch, few=taken.rows < FEW, closing=False)
         staged: dict[str, Note] = {}
         totals = self.totals
         for wish in self.wishes:
@@ -166,13 +198,20 @@ class Running:
                 sure = is_unit(wish.operator) and not closing.is_dir()
                 staged[wish.name], more = self._stage(wish.name, rows, f"batch-{batch:08}", sure=sure)
                 totals[wish.name] += more
-        return {"deliveries": staged, "totals": _plain(totals), "closing": None}
+        channels = {"sent": sent, "positions": taken.positions, "closed": taken.closed} if self._has_channels else {}
+        return {"deliveries": staged, "totals": _plain(totals), "closing": None, **channels}
+
+    @property
+    def _has_channels(self) -> bool:
+        return bool(self.outlets) or self.intake.inlets is not None
 
     def _deliver_closing(self, deltas: Deltas, step: Step) -> dict[str, Any]:
         staged: dict[str, Note] = {}
         totals = self.totals
         # Sorted behind the batch after which the end came, before the next.
-        label = f"batch-{self.engine.memory.committed.batch:08}-end"
+        batch = self.engine.memory.committed.batch
+        label = f"batch-{batch:08}-end"
+        sent = self._sent(deltas, step, batch, few=True, closing=True)
         for wish in self.wishes:
             rows = deliverable(wish, step, deltas[wish.name], lasting=False)
             if rows is not None:
@@ -182,7 +221,8 @@ class Running:
                 kept = self.spark.read.schema(rows.schema).parquet(closing)
                 staged[wish.name], more = self._stage(wish.name, kept, label)
                 totals[wish.name] += more
-        return {"deliveries": staged, "totals": _plain(totals), "closing": True}
+        channels = {"sent": sent} if self._has_channels else {}
+        return {"deliveries": staged, "totals": _plain(totals), "closing": True, **channels}
 
     def _stage(self, name: str, rows: DataFrame, label: str, *, sure: bool = False) -> tuple[Note, Totals]:
         """Hand rows to a query's sink, and count them."""

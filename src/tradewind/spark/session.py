@@ -46,7 +46,8 @@ _SETTINGS = {
 Session = SparkSession
 """For those who hold a session without knowing Spark."""
 
-_WORTH_COMPILING = 200_000
+FEW = 200_000
+"""Fewer rows than this are done sooner if Spark does not compile their plans, and fit one part on their way."""
 
 
 def start(
@@ -77,6 +78,13 @@ def start(
     return session
 
 
+def another(session: SparkSession) -> SparkSession:
+    """A session with settings of its own on the same Spark; what was registered is known there too."""
+    # Settings change with every batch, and those of one fragment must not be another's. A new session, as opposed to a
+    # cloned one, would not find data sources that are registered in Python.
+    return SparkSession(session.sparkContext, session._jsparkSession.cloneSession())  # noqa: SLF001 - as just said
+
+
 def _start_java(settings: Mapping[str, str]) -> None:
     """Start Java, unless it runs already, in a session of its own: a signal to our process group is ours to answer.
 
@@ -94,7 +102,7 @@ def compile_plans(session: SparkSession, rows: int) -> None:
     Plans of one run are compiled once, in its first batches: for some ten thousand rows that takes longer than all the
     rest.
     """
-    many = rows >= _WORTH_COMPILING
+    many = rows >= FEW
     session.conf.set("spark.sql.codegen.wholeStage", str(many).lower())
     session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if many else "NO_CODEGEN")
 

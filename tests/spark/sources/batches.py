@@ -16,6 +16,7 @@ from tradewind.algebra.operators.core import Source
 from tradewind.algebra.schema import Schema
 from tradewind.frontends.deployment.deployment import DeclaredStream
 from tradewind.frontends.deployment.model import Origin
+from tradewind.spark.buckets.dispatch import needs_arrival
 from tradewind.spark.columns import ARRIVAL, WEIGHT
 from tradewind.spark.engine import Engine
 from tradewind.spark.sources.reading import OriginReader, reader
@@ -85,7 +86,11 @@ class Site:
     def read(self, **files: list[Path]) -> Read:
         """Read new files by origin."""
         given = [files.get(one.origin, []) for one in self.readers]
-        found = arrivals(self.spark, self.readers, given, self.engine, self.folder, self.batch)
+        arrival = any(needs_arrival(node) for node in self.engine.graph)
+        numbers = range(len(self.readers))
+        found = arrivals(
+            self.spark, self.readers, given, self.engine, self.folder, self.batch, numbers, arrival=arrival
+        )
         rows = {origin: self._rows(arrived.rows) for origin, arrived in found.arrived.get("s", {}).items()}
         path = self.folder / "dead_letters" / "s" / f"batch-{self.batch:08}.jsonl"
         letters = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []

@@ -7,7 +7,6 @@ as it does files: those of a finite run are all there at its start, those of an 
 from __future__ import annotations
 
 import math
-import os
 import threading
 import time
 from collections.abc import Mapping
@@ -18,13 +17,13 @@ from tradewind.algebra.schema import Schema
 from tradewind.algebra.times import parse_timestamp
 from tradewind.algebra.types import INTEGER_BITS, MICROS, DataType, is_integer
 from tradewind.spark.literals import text_sql
+from tradewind.spark.sources.places import drop
 from tradewind.spark.types import ddl, quote
 
 FIRST = parse_timestamp("2026-01-01")
 """The first event time of a finite run that does not say one."""
 
 _TICK = 0.1
-_MILLISECOND = 1_000_000
 _DAY = 86_400_000_000
 _MOST = 10_000
 """So many tickets at most are issued at once."""
@@ -77,12 +76,7 @@ class Tickets:
 
     def issue(self, span: Span) -> None:
         """Some more rows are due."""
-        ticket = self.folder / ".ticket"
-        ticket.touch()
-        # Spark goes by the times of files, in milliseconds.
-        self._last = max(ticket.stat().st_mtime_ns, self._last + _MILLISECOND)
-        os.utime(ticket, ns=(self._last, self._last))
-        ticket.rename(self.folder / f"rows-{span.first:018}-{span.end:018}")
+        self._last = drop(self.folder, f"rows-{span.first:018}-{span.end:018}", self._last)
         partial = self._next.with_suffix(".partial")
         partial.write_text(str(span.end))
         partial.replace(self._next)

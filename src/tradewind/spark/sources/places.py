@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from tradewind.errors import InputError
 _GLOB = "*?[]{}\\"
 _MEGABYTES_256 = 256_000_000
 _FOR_EVER = "36500d"
+_MILLISECOND = 1_000_000
 
 
 def place_of(path: str | None, base: Path) -> Path:
@@ -44,6 +46,21 @@ def tracked_files(
     # Others may put files there with old times; by itself Spark passes over what is a week older than the newest.
     reader = reader.option("cleanSource", "delete") if own else reader.option("maxFileAge", _FOR_EVER)
     return reader.load(pattern).selectExpr("1 AS new").where("false")
+
+
+def drop(folder: Path, name: str, last: int, size: int = 0) -> int:
+    """Put an empty file into a folder that Spark watches; it seems to be of some size, and is later than the one before.
+
+    Spark goes by the times of files in milliseconds: `last` is that of the one before, in nanoseconds, and what is
+    given back is this one's.
+    """
+    partial = folder / f".{name}"
+    with partial.open("wb") as file:
+        file.truncate(size)
+    time = max(partial.stat().st_mtime_ns, last + _MILLISECOND)
+    os.utime(partial, ns=(time, time))
+    partial.rename(folder / name)
+    return time
 
 
 def _one_file(place: Path) -> str:

@@ -8,10 +8,9 @@ from typing import Any, Protocol
 from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from tradewind.algebra.operators.core import Source
-from tradewind.errors import DataError, InputError, InternalError, TradewindError
+from tradewind.errors import DataError, InputError, TradewindError
 from tradewind.frontends.deployment.deployment import DeclaredStream
 from tradewind.spark.sources.generator import Tickets
 from tradewind.spark.sources.options import checked
@@ -60,21 +59,20 @@ def reader(stream: DeclaredStream, name: str, origin: str, base: Path, state: Pa
         raise error.at(f"streams.{name}.at.{origin}") from None
 
 
-def given_in(query: StreamingQuery, sources: int) -> list[list[Path]]:
-    """The new files of each source in the batch that a query is at, in the order in which they came."""
-    # What PySpark hands to `foreachBatch` does not tell its files; the batch's plan does.
-    plan = query._jsq.streamingQuery().lastExecution().logical()  # noqa: SLF001
-    leaves = plan.collectLeaves()
-    if leaves.size() != sources:
-        raise InternalError(f"the batch's plan reads {leaves.size()} sources and not {sources}.")
-    return [_files(leaves.apply(number)) for number in range(sources)]
+def files_of(leaf: Any) -> list[Path]:
+    """The new files of a source in a batch, by its place in the batch's plan, in the order in which they came."""
+    return sorted({local(uri) for uri in _uris(leaf)}, key=_when)
 
 
-def _files(leaf: Any) -> list[Path]:
+def names_of(leaf: Any) -> list[str]:
+    """The names of a source's new files in a batch, which may be gone by now."""
+    return [local(uri).name for uri in _uris(leaf)]
+
+
+def _uris(leaf: Any) -> list[str]:
     if leaf.getClass().getSimpleName() != "LogicalRelation":
         return []  # nothing new here
-    found = {local(uri) for uri in leaf.relation().location().inputFiles()}
-    return sorted(found, key=_when)
+    return list(leaf.relation().location().inputFiles())
 
 
 def _when(file: Path) -> tuple[int, str]:

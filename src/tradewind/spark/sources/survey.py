@@ -17,7 +17,6 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from tradewind.spark.buckets.dispatch import needs_arrival
 from tradewind.spark.engine import NEVER, Arrived, Engine
 from tradewind.spark.sources.landing import Landed, land
 from tradewind.spark.sources.letters import BadRecord, bad_files, bad_records, forget_batch, refusal, write_dead_letters
@@ -73,15 +72,18 @@ def arrivals(  # noqa: PLR0917 - all that a batch is, given once
     engine: Engine,
     folder: Path,
     batch: int,
+    numbers: Sequence[int],
+    *,
+    arrival: bool,
 ) -> Arrivals:
     """Read a batch: the new files of every reader. Bad records end the run here or are written to `folder`.
 
-    What an earlier batch has landed there is removed.
+    What an earlier batch has landed there is removed. Readers are told apart by their numbers; with `arrival` rows
+    bring along what sorts them as they came.
     """
     shutil.rmtree(folder / "landed", ignore_errors=True)
-    arrival = any(needs_arrival(node) for node in engine.graph)
     origins = []
-    for number, (reader, files) in enumerate(zip(readers, given, strict=True)):
+    for number, reader, files in zip(numbers, readers, given, strict=True):
         if files:
             desk = _desk(reader, number, engine, folder / "landed" / str(number), arrival)
             origins.append(_Origin(reader, desk, reader.plan(spark, files, desk)))

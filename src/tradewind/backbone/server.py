@@ -1,0 +1,154 @@
+"""A nats-server that lives as long as the process that started it: no longer, and through its own deaths."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+import time
+from collections import deque
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import IO
+from weakref import WeakSet
+
+from tradewind.backbone import binary
+from tradewind.backbone.logbook import Logbook
+from tradewind.backbone.process import NotStartedError, Process, end_former, let_go
+from tradewind.backbone.settings import Settings, free_port, is_free, settings
+from tradewind.errors import InputError, RunError, TradewindError
+
+# A server that dies so often within so many seconds is not started again.
+_DEATHS, _WITHIN = 5, 10.0
+_PORTS = 5
+
+
+class Server:
+    """A nats-server with JetStream on this machine, in a folder that keeps what it stores.
+
+    `restarts` counts how often it died and was started again; `failure` says why it is not started any more.
+    """
+
+    def __init__(self, program: Path, chosen: Settings, lock: IO[str]) -> None:
+        self.url = chosen.url
+        self.restarts = 0
+        self.failure: TradewindError | None = None
+        self._program = program
+        self._settings = chosen
+        self._lock = lock
+        self._log = Logbook(chosen.log)
+        self._stopping = threading.Event()
+        self._process = Process(program, chosen, self._log)
+        self._supervisor = threading.Thread(target=self._supervise, name="tradewind-nats-server", daemon=True)
+        try:
+            self._process.await_listening(self._stopping)
+        except BaseException:
+            self._process.end()
+            raise
+        self._supervisor.start()
+        _running.add(self)
+
+    @staticmethod
+    def start(folder: Path, *, port: int | None = None, max_bytes: int | None = None) -> Server:
+        """Starts a server in a folder, which may hold what a former one stored; it listens when this returns.
+
+        All of its streams together may hold `max_bytes`, which they reserve when they are made.
+        """
+        program = binary.found()
+        folder = folder.resolve()
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = _locked(folder)
+        try:
+            # Before a port is chosen: the former one's is to be used again.
+            end_former(folder)
+            return _first_start(program, settings(folder, port, max_bytes), port, lock)
+        except BaseException:
+            lock.close()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """The process id of the server that runs now."""
+        return self._process.pid
+
+    def stop(self) -> None:
+        """Ends the server; what it stored stays."""
+        self._stopping.set()
+        self._process.changed.set()
+        self._supervisor.join()
+        self._lock.close()
+        _running.discard(self)
+
+    def release(self) -> None:
+        """In a forked process: lets go of what only the parent may hold."""
+        if not self._lock.closed:
+            let_go(self._lock.fileno())
+        self._process.release()
+
+    def _supervise(self) -> None:
+        deaths: deque[float] = deque(maxlen=_DEATHS)
+        while True:
+            self._process.changed.wait()
+            self._process.end()
+            if self._stopping.is_set():
+                return
+            now = time.monotonic()  # noqa: TID251  the server's deaths happen in real time
+            deaths.append(now)
+            if len(deaths) == _DEATHS and now - deaths[0] < _WITHIN:
+                self.failure = RunError(
+                    f"nats-server died {_DEATHS} times within {_WITHIN:.0f} s. It said last:\n{self._log.last_words()}",
+                    where=str(self._settings.folder),
+                    hint="is the disk full, or the store damaged? Nothing that was committed is lost by trying again.",
+                )
+                return
+            self.restarts += 1
+            self._process = Process(self._program, self._settings, self._log)
+            if self._stopping.is_set():
+                self._process.changed.set()
+            with suppress(NotStartedError):
+                self._process.await_listening(self._stopping)
+
+
+def _first_start(program: Path, chosen: Settings, port: int | None, lock: IO[str]) -> Server:
+    """Starts at the port that was asked for, or else at one that is free, also when somebody else is faster."""
+    for _ in range(_PORTS):
+        if port is not None and not is_free(port):
+            raise InputError(
+                f"port {port} is in use.", where="nats-server", hint="give another, or none for a free one."
+            )
+        try:
+            return Server(program, chosen, lock)
+        except NotStartedError as said:
+            if "address already in use" not in str(said):
+                raise RunError(
+                    f"nats-server does not start. It said:\n{said}",
+                    where=str(chosen.folder),
+                    hint="is the disk full, or the store damaged?",
+                ) from None
+        chosen = replace(chosen, port=free_port() if port is None else port)
+    raise RunError(f"no port stays free for as long as it takes: {_PORTS} were tried.", where=str(chosen.folder))
+
+
+def _locked(folder: Path) -> IO[str]:
+    """The folder's lock: two servers on one store would destroy it. It is gone with the process that holds it."""
+    lock = (folder / "lock").open("a")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise InputError(
+            "another process runs its nats-server there.",
+            where=str(folder),
+            hint="a deployment runs once in a folder: end the other run, or use another folder.",
+        ) from None
+    return lock
+
+
+def _let_go_of_all() -> None:
+    for server in _running:
+        server.release()
+
+
+_running: WeakSet[Server] = WeakSet()
+os.register_at_fork(after_in_child=_let_go_of_all)

@@ -1,0 +1,146 @@
+"""One socket's life to a backbone server, and the ways in which it fails."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+import nats.errors
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from tradewind.backbone.binary import OLDEST, version_of, written
+from tradewind.errors import InputError
+
+# An answer that takes longer than this, in seconds, is taken for lost; a disk that syncs each message may be slow.
+_ANSWER = 10.0
+_CONNECT = 2
+# How often, in seconds, a session looks by itself whether its socket is gone, should the client not have told.
+_LOOK = 0.5
+_GONE = (nats.errors.Error, OSError, TimeoutError)
+
+
+class AwayError(Exception):
+    """The server did not answer: it is down, or the answer got lost on the way. To be tried again."""
+
+
+class LateError(AwayError):
+    """No answer came, though the connection holds."""
+
+
+class UnansweredError(AwayError):
+    """The server is there, but nobody on it answers at this subject: a stream that is gone, or JetStream is off."""
+
+
+class UnwelcomeError(AwayError):
+    """The server does not let us in."""
+
+
+class NoRoomError(AwayError):
+    """The server has no room to store anything. To be tried again: somebody may free some."""
+
+
+class Session:
+    """One socket. A dead one is replaced by a new one, so that nothing of the old comes through late."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._waiting: dict[str, tuple[asyncio.Future[list[Msg]], list[Msg], Callable[[Msg], bool]]] = {}
+        self._numbers = itertools.count()
+        self._inbox = client.new_inbox()
+        self._changed = asyncio.Event()
+        self._watcher: asyncio.Task[None] | None = None
+
+    @property
+    def alive(self) -> bool:
+        return self._client.is_connected
+
+    @staticmethod
+    async def opened(url: str) -> Session:
+        client = Client()
+        session = Session(client)
+        problems: list[Exception] = []
+
+        async def problem(error: Exception) -> None:
+            problems.append(error)
+            session._changed.set()
+
+        async def changed() -> None:
+            session._changed.set()
+
+        try:
+            await client.connect(
+                url,
+                error_cb=problem,
+                disconnected_cb=changed,
+                closed_cb=changed,
+                allow_reconnect=False,
+                max_reconnect_attempts=1,
+                reconnect_time_wait=0,
+                connect_timeout=_CONNECT,
+            )
+            # No limit on what waits here: a slow reader asks for less, and an answer must not be dropped.
+            await client.subscribe(
+                f"{session._inbox}.*", cb=session._answered, pending_msgs_limit=0, pending_bytes_limit=0
+            )
+        except _GONE as error:
+            with suppress(*_GONE):
+                await client.close()
+            said = str(problems[-1] if problems and isinstance(error, nats.errors.NoServersError) else error)
+            kind = UnwelcomeError if "authoriz" in said.lower() else AwayError
+            raise kind(said or type(error).__name__) from None
+        found = version_of(repr(client.connected_server_version))
+        if found < OLDEST:
+            await client.close()
+            raise InputError(f"a nats-server {written(found)} is there.", hint=f"{written(OLDEST)} or newer is wanted.")
+        session._watcher = asyncio.create_task(session._watch())
+        return session
+
+    async def asked(
+        self, subject: str, payload: bytes, headers: Mapping[str, str] | None, ended: Callable[[Msg], bool]
+    ) -> list[Msg]:
+        token = str(next(self._numbers))
+        future: asyncio.Future[list[Msg]] = asyncio.get_running_loop().create_future()
+        self._waiting[token] = (future, [], ended)
+        try:
+            async with asyncio.timeout(_ANSWER):
+                await self._client.publish(
+                    subject, payload, reply=f"{self._inbox}.{token}", headers=dict(headers) if headers else None
+                )
+                return await future
+        except TimeoutError:
+            raise LateError(f"no answer within {_ANSWER:.0f} s") from None
+        except _GONE as error:
+            raise AwayError(str(error)) from None
+        finally:
+            del self._waiting[token]
+
+    async def _answered(self, message: Msg) -> None:
+        entry = self._waiting.get(message.subject.rpartition(".")[2])
+        if entry is None or entry[0].done():
+            return
+        future, answers, ended = entry
+        answers.append(message)
+        if ended(message):
+            future.set_result(answers)
+
+    async def _watch(self) -> None:
+        """Tells those who wait that no answer will come any more, as soon as the socket is gone."""
+        while self._client.is_connected:
+            self._changed.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), _LOOK)
+        for future, _, _ in self._waiting.values():
+            if not future.done():
+                future.set_exception(AwayError("the connection broke"))
+        with suppress(*_GONE):
+            await self._client.close()
+
+    async def close(self) -> None:
+        with suppress(*_GONE):
+            await self._client.close()
+        self._changed.set()
+        if self._watcher is not None:
+            await self._watcher

@@ -1,0 +1,161 @@
+"""How a run goes, told on stderr while it does."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from tradewind.algebra.times import format_timestamp
+from tradewind.cli.rows import as_object
+from tradewind.cost.declared import ROWS_PER_SECOND
+
+if TYPE_CHECKING:
+    from tradewind.frontends.deployment.deployment import Deployment
+    from tradewind.runtime.live import Live
+    from tradewind.spark.query import Report
+
+_SECOND = 1_000_000
+_SELDOM = 2.0
+"""Seconds between two lines about a run of many sites."""
+
+
+class Progress:
+    """Tells how a run goes, on stderr, and remembers what it read."""
+
+    def __init__(self, quiet: bool, found: Deployment) -> None:
+        self._quiet = quiet
+        self._queries = found.queries
+        self._newest: int | None = None
+        self._oldest: int | None = None
+        self._rates = _declared_rates(found)
+        self._said = time.perf_counter()
+        self._rows = 0
+        self.batches = 0
+        self.origins: dict[tuple[str, str], dict[str, int]] = {}
+
+    def say(self, text: str) -> None:
+        """A line for people."""
+        if not self._quiet:
+            typer.echo(text, err=True)
+
+    def batch(self, report: Report) -> None:
+        """One batch: rows, rate, how far the slowest stream is settled, and the answers' sizes."""
+        self.batches += 1
+        rows = 0
+        for place, survey in report.origins.items():
+            counted = self.origins.setdefault(place, {"rows": 0, "bad": 0, "late": 0, "dropped": 0})
+            for what in counted:
+                counted[what] += getattr(survey, what)
+            rows += survey.rows
+        self._note_times(report)
+        if report.fragment:
+            return  # of many sites a line from time to time tells more
+        rate = rows / report.seconds if report.seconds else 0.0
+        answers = ", ".join(
+            f"{name} {one.final:,} final" + (f" + {one.tentative:,}" if one.tentative else "")
+            for name, one in report.queries.items()
+        )
+        odd = sum(one.bad + one.late for one in report.origins.values())
+        self.say(
+            f"batch {report.batch}: {rows:,} rows in {report.seconds:.1f} s ({rate:,.0f}/s), {self._settled(report)}; "
+            f"{answers}{f'; {odd:,} late or bad' if odd else ''}"
+        )
+
+    def _note_times(self, report: Report) -> None:
+        for survey in report.origins.values():
+            if survey.earliest is not None:
+                self._oldest = survey.earliest if self._oldest is None else min(self._oldest, survey.earliest)
+            if survey.latest is not None:
+                self._newest = survey.latest if self._newest is None else max(self._newest, survey.latest)
+
+    @property
+    def seconds_of_stream(self) -> float:
+        """How much of the streams' own time was read: by their times, or by their rows and rates if they have none."""
+        if self._oldest is not None and self._newest is not None and self._newest > self._oldest:
+            return (self._newest - self._oldest) / _SECOND
+        spans = [one["rows"] / self._rates[place] for place, one in self.origins.items()]
+        return max(spans, default=0.0)
+
+    def say_links(self, live: Live) -> None:
+        """From time to time, how a run of many sites goes: rows read, links, answers, and who is waited for."""
+        now = time.perf_counter()
+        if live.planned is None or now - self._said < _SELDOM:
+            return
+        seconds, self._said = now - self._said, now
+        rows = sum(one["rows"] for one in self.origins.values())
+        counts = live.links()
+        moved, waiting = (sum(getattr(one, what) for one in counts.values()) for what in ("bytes", "backlog_bytes"))
+        answers = ", ".join(
+            f"{name} {one.final:,} final" + (f" + {one.tentative:,}" if one.tentative else "")
+            for name, one in live.totals.items()
+        )
+        cuts = [f"{start}:{end}" for (start, end), one in counts.items() if one.cut]
+        missing = sorted({origin for some in live.missing().values() for origin in some})
+        self.say(
+            f"{rows:,} rows read ({(rows - self._rows) / seconds:,.0f}/s), {moved:,} bytes over links"
+            f"{f', {waiting:,} waiting' if waiting else ''}; {answers}"
+            f"{_named('cut', cuts)}{_named('missing', missing)}"
+        )
+        self._rows = rows
+
+    def rows(self, name: str, table: Any) -> None:
+        """Rows of a query that is delivered to the console."""
+        # Loaded on use: other commands do not need what reads rows.
+        answers = importlib.import_module("tradewind.runtime.answers")
+        schema = answers.delivered_schema(self._queries[name].operator.schema)
+        for row in answers.delivered_rows(table, schema):
+            typer.echo(f"{name}: {json.dumps(as_object(row, schema))}")
+
+    def end(self, seconds: float, how: str) -> None:
+        """The last line."""
+        rows = sum(one["rows"] for one in self.origins.values())
+        words = {
+            "done": "everything read",
+            "over": "time is over",
+            "stopped": "stopped; the next run goes on from here",
+        }
+        batches = "1 batch" if self.batches == 1 else f"{self.batches:,} batches"
+        self.say(f"{words[how]}: {rows:,} rows in {batches}, {seconds:.1f} s")
+        for (stream, origin), one in self.origins.items():
+            if one["bad"] or one["late"]:
+                self.say(
+                    f"  {stream} at {origin}: {one['bad']:,} bad, {one['late']:,} late, {one['dropped']:,} dropped"
+                )
+
+    def summary(self, totals: Any, seconds: float, how: str) -> dict[str, Any]:
+        """The run as plain data."""
+        streams: dict[str, dict[str, Any]] = {}
+        for (stream, origin), one in self.origins.items():
+            streams.setdefault(stream, {})[origin] = one
+        queries = {
+            name: {"rows": one.final + one.tentative, "final": one.final, "tentative": one.tentative}
+            for name, one in totals.items()
+        }
+        return {"ended": how, "seconds": round(seconds, 3), "queries": queries, "streams": streams}
+
+    def _settled(self, report: Report) -> str:
+        """How far everything is settled, and how far behind the newest row so far that is."""
+        marks = [mark for origins in report.marks.values() for mark in origins.values()]
+        lowest = min(marks, default=float("-inf"))
+        if self._newest is None or not float("-inf") < lowest < float("inf"):
+            return "nothing settled yet"
+        behind = max(0, self._newest - int(lowest)) / _SECOND
+        settled = int(lowest) - int(lowest) % _SECOND
+        return f"settled to {format_timestamp(settled)}, {behind:,.1f} s behind the newest row"
+
+
+def _declared_rates(found: Deployment) -> dict[tuple[str, str], float]:
+    return {
+        (name, site): origin.rows_per_second or ROWS_PER_SECOND
+        for name, stream in found.streams.items()
+        for site, origin in stream.origins.items()
+    }
+
+
+def _named(what: str, names: Sequence[str]) -> str:
+    return f"; {what}: {', '.join(names)}" if names else ""

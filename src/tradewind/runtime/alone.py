@@ -1,0 +1,91 @@
+"""A deployment whose streams and answers are all at one site: one Spark, one streaming query, no backbone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tradewind.algebra.graph import Graph
+from tradewind.errors import InputError
+from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.spark.buckets.dispatch import needs_arrival
+from tradewind.spark.delivery import Totals, Wish
+from tradewind.spark.engine import Engine
+from tradewind.spark.intake import Intake
+from tradewind.spark.query import Report, Running
+from tradewind.spark.session import Session, start
+from tradewind.spark.sinks import Sink
+from tradewind.spark.sources.reading import reader
+
+
+@dataclass
+class Alone:
+    """A run at one site."""
+
+    found: Deployment
+    site: str
+    graph: Graph
+    sinks: Mapping[str, Sink]
+    state: Path
+    horizon: int | None
+    until_done: bool
+    interval: float
+    on_batch: Callable[[Report], None]
+    spark: Session | None = None
+    running: Running | None = None
+
+    def start(self) -> None:
+        """Start Spark and the query."""
+        site = self.found.sites[self.site]
+        cores = max(1, min(site.cores, os.cpu_count() or 1))
+        spark = self.spark or start(cores, self.state / "tmp", master=site.spark, log=self.state / "spark.log")
+        base = Path(self.found.name).resolve().parent
+        readers = [
+            reader(stream, name, origin, base, self.state)
+            for name, stream in self.found.streams.items()
+            if name in self.graph.sources()
+            for origin in stream.origins
+        ]
+        origins = {name: tuple(self.found.streams[name].origins) for name in self.graph.sources()}
+        engine = Engine.at(spark, self.graph, self.state / "memory", origins, horizon=self.horizon, buckets=cores)
+        wishes = [Wish(name, self.graph[name], query.tentative) for name, query in self.found.queries.items()]
+        intake = Intake(readers, arrival=any(needs_arrival(node) for node in self.graph))
+        self.running = Running(spark, engine, intake, wishes, self.sinks, self.state, self.on_batch)
+        self.running.start(interval=None if self.until_done else self.interval)
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait for the end of a finite run, or so long; whether it has ended. At the end everything becomes final."""
+        if self.running is None:
+            return True
+        done = self.running.wait(seconds)
+        if done and self.until_done:
+            self.running.close()
+        return done
+
+    def stop(self) -> None:
+        """Stop the query and Spark."""
+        if self.running is None:
+            return
+        self.running.stop()
+        self.running.engine.release()
+        if self.spark is None:
+            self.running.spark.stop()
+        self.running = None
+
+    def change(self, graph: Graph, taken: Callable[[], None]) -> None:
+        """Go on with another graph's parameters from the next batch on."""
+        if self.running is None:
+            raise InputError("nothing is running.", hint="change parameters between start and stop.")
+        self.running.change(graph, taken)
+
+    @property
+    def session(self) -> Session | None:
+        """The session that it runs on."""
+        return self.running.spark if self.running is not None else None
+
+    @property
+    def totals(self) -> dict[str, Totals]:
+        """How many rows every answer has now."""
+        return self.running.totals if self.running is not None else {}

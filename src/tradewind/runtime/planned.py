@@ -1,0 +1,35 @@
+"""A deployment planned and cut: what will run where, how often, and what is expected to flow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tradewind.fragments.cut import cut
+from tradewind.fragments.deployed import Deployed
+from tradewind.fragments.triggers import intervals
+from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.placement.planners import choose
+from tradewind.placement.report import Report
+
+_MICROS = 1e6
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """The plan, its fragments and channels, and the seconds between two batches of each fragment."""
+
+    report: Report
+    deployed: Deployed
+    intervals: Mapping[str, float]
+
+
+def planned(found: Deployment, planner: str = "exact") -> Planned:
+    """Plan a deployment and cut the plan."""
+    report = Report(choose(found, planner))
+    deployed = cut(report.plan, report.network, report.contents)
+    wishes = {
+        name: None if query.fresh_within is None else query.fresh_within / _MICROS
+        for name, query in found.queries.items()
+    }
+    return Planned(report, deployed, intervals(deployed, wishes))

@@ -1,0 +1,343 @@
+"""All sites of a deployment on this machine: one Spark, one backbone server, and pumps that imitate the links.
+
+Every fragment is one streaming query. Fragments that read streams only end when these are read to their end; all
+others end when the channels that they read have said their last words.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tradewind.algebra.operators.base import walk
+from tradewind.backbone.channels import Limits, create
+from tradewind.backbone.commits import Placed
+from tradewind.backbone.connection import Connection
+from tradewind.backbone.disturbances import Disturbance
+from tradewind.backbone.links import Counted, Links, LinkShape
+from tradewind.backbone.names import Address
+from tradewind.backbone.news import News
+from tradewind.backbone.retention import trim
+from tradewind.backbone.server import Server
+from tradewind.errors import TradewindError
+from tradewind.fragments.deployed import Deployed, Fragment
+from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.spark.buckets.dispatch import needs_arrival
+from tradewind.spark.channels.inlets import Inlets
+from tradewind.spark.channels.outlets import Outlet
+from tradewind.spark.channels.tickets import Tickets
+from tradewind.spark.delivery import Totals, Wish
+from tradewind.spark.engine import NEVER, Engine
+from tradewind.spark.intake import Intake
+from tradewind.spark.query import Report, Running
+from tradewind.spark.session import Session, another, start
+from tradewind.spark.sinks import Sink
+from tradewind.spark.sources.reading import reader
+
+_LOOK = 0.05
+_TIDY = 10.0
+_PATIENCE = 30_000_000
+"""So far, in microseconds, an origin may be behind the others where no freshness is wished."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """How links behave: as declared, unless they are not to be imitated, and disturbed at times."""
+
+    disturbances: Sequence[Disturbance] = ()
+    imitate: bool = True
+    backbone: str | None = None
+    """The URL of a server that runs already; without it one is started."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a run of many sites is made of, and how it is to run."""
+
+    found: Deployment
+    deployed: Deployed
+    sinks: Mapping[str, Sink]
+    state: Path
+    horizon: int | None
+    until_done: bool
+    intervals: Mapping[str, float]
+    on_batch: Callable[[Report], None]
+    network: Network = Network()
+
+    @property
+    def base(self) -> Path:
+        """The folder that paths are relative to."""
+        return Path(self.found.name).resolve().parent
+
+    @property
+    def name(self) -> str:
+        """What the deployment is called on the backbone."""
+        return Path(self.found.name).stem
+
+
+@dataclass
+class Sites:
+    """A run of many sites."""
+
+    setting: Setting
+    spark: Session | None = None
+    running: dict[str, Running] = field(default_factory=dict)
+    _server: Server | None = None
+    _connection: Connection | None = None
+    _links: Links | None = None
+    _news: News | None = None
+    session: Session | None = None
+    _closed: set[str] = field(default_factory=set)
+    _counts: dict[tuple[str, str], Counted] = field(default_factory=dict)
+    _watching: threading.Lock = field(default_factory=threading.Lock)
+    _stopping: threading.Event = field(default_factory=threading.Event)
+    _janitor: threading.Thread | None = None
+    _untidy: TradewindError | None = None
+
+    def start(self) -> None:
+        """Start the backbone, Spark and every fragment."""
+        setting = self.setting
+        self._start_backbone()
+        self.session = self.spark or start(os.cpu_count() or 1, setting.state / "tmp", log=setting.state / "spark.log")
+        epoch = _next_epoch(setting.state)
+        # Those that take are there before those that give: nothing has to wait for them.
+        for fragment in reversed(setting.deployed.fragments):
+            self.running[fragment.name] = self._assembled(fragment, another(self.session), epoch)
+        self._listen()
+        self._janitor = threading.Thread(target=self._tidy, name="tradewind-janitor", daemon=True)
+        self._janitor.start()
+        for fragment in reversed(setting.deployed.fragments):
+            leaf = not fragment.inputs
+            interval = None if leaf and setting.until_done else self._interval(fragment)
+            self.running[fragment.name].start(interval=interval)
+
+    def _interval(self, fragment: Fragment) -> float:
+        # What is there already is to be read as soon as it can be.
+        return _LOOK * 2 if self.setting.until_done else self.setting.intervals[fragment.name]
+
+    def _start_backbone(self) -> None:
+        setting = self.setting
+        if setting.network.backbone is None:
+            self._server = Server.start(setting.state / "backbone")
+        url = self._url()
+        self._connection = Connection.open(url)
+        for channel in setting.deployed.channels.values():
+            for site in channel.sites:
+                create(self._connection, Address(setting.name, site, channel.name))
+        self._links = Links(url, setting.name, _shapes(setting), disturbances=setting.network.disturbances)
+        for channel in setting.deployed.channels.values():
+            for begin, end in channel.hops:
+                self._links.carry(begin, end, channel.name)
+        self._links.start()
+
+    def _url(self) -> str:
+        return self._server.url if self._server is not None else self.setting.network.backbone or ""
+
+    def _assembled(self, fragment: Fragment, spark: Session, epoch: int) -> Running:
+        setting, connection = self.setting, self._connection
+        if connection is None:
+            raise ValueError("the backbone is not there yet")
+        folder = setting.state / "fragments" / fragment.name
+        origins: dict[str, tuple[str, ...]] = {}
+        for stream, origin in fragment.sources:
+            origins[stream] = (*origins.get(stream, ()), origin)
+        for name in fragment.inputs:
+            known = setting.deployed.channels[name].origins
+            origins[name] = tuple(f"{stream}/{origin}" for stream, origin in known)
+        engine = Engine.at(
+            spark,
+            fragment.graph,
+            folder / "memory",
+            origins,
+            given=dict(fragment.inputs),
+            horizon=setting.horizon,
+            buckets=max(1, min(setting.found.sites[fragment.site].cores, os.cpu_count() or 1)),
+        )
+        wishes = [Wish(name, fragment.graph[name], setting.found.queries[name].tentative) for name in fragment.answers]
+        sinks = {name: setting.sinks[name] for name in fragment.answers}
+        outlets = {
+            name: Outlet(connection, Address(setting.name, fragment.site, name), fragment.name, epoch)
+            for name in fragment.outputs
+        }
+        return Running(
+            spark,
+            engine,
+            self._intake(fragment, connection),
+            wishes,
+            sinks,
+            folder,
+            lambda report: setting.on_batch(replace(report, fragment=fragment.name, site=fragment.site)),
+            outlets,
+        )
+
+    def _listen(self) -> None:
+        """Let every fragment know of the commits on its channels, from where it stands."""
+        wanted: dict[Address, int] = {}
+        tickets: dict[Address, list[Tickets]] = {}
+        for one in self.running.values():
+            inlets = one.intake.inlets
+            if inlets is None:
+                continue
+            positions = one.engine.memory.committed.notes.get("positions", {})
+            for name, address in inlets.addresses.items():
+                after = positions.get(name, 0)
+                wanted[address] = min(after, wanted.get(address, after))
+                tickets.setdefault(address, []).append(inlets.tickets)
+
+        def told(address: Address, placed: Placed) -> None:
+            for one in tickets[address]:
+                one.issue(address.channel, placed.number, placed.commit.bytes)
+
+        self._news = News(self._url(), wanted, told)
+
+    def _intake(self, fragment: Fragment, connection: Connection) -> Intake:
+        setting = self.setting
+        every = [(name, origin) for name, stream in setting.found.streams.items() for origin in stream.origins]
+        arrival = _order_matters(setting.deployed, fragment)
+        inlets = None
+        if fragment.inputs:
+            addresses = {name: Address(setting.name, fragment.site, name) for name in fragment.inputs}
+            tickets = Tickets(setting.state / "fragments" / fragment.name / "tickets", list(addresses))
+            inlets = Inlets(connection, addresses, fragment.name, tickets, one_each=arrival)
+        readers = [
+            reader(setting.found.streams[stream], stream, origin, setting.base, setting.state)
+            for stream, origin in fragment.sources
+        ]
+        return Intake(readers, inlets, [every.index(place) for place in fragment.sources], arrival)
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait for the end of a finite run, or so long; whether it has ended. What went wrong anywhere is raised."""
+        pause = threading.Event()
+        waited = 0.0
+        while not self._done():
+            if seconds is not None and waited >= seconds:
+                return False
+            pause.wait(_LOOK)
+            waited += _LOOK
+        return True
+
+    def _done(self) -> bool:
+        """Close whatever has come to its end; whether all have."""
+        with self._watching:
+            self._raise_failures()
+            for fragment in self.setting.deployed.fragments:
+                if fragment.name not in self._closed and self._ended(fragment):
+                    self.running[fragment.name].close()
+                    self._closed.add(fragment.name)
+            return len(self._closed) == len(self.setting.deployed.fragments)
+
+    def _ended(self, fragment: Fragment) -> bool:
+        one = self.running[fragment.name]
+        if one.over():
+            return True
+        if not self.setting.until_done or not fragment.inputs:
+            return False
+        if not all(self.setting.deployed.writer(name).name in self._closed for name in fragment.inputs):
+            return False
+        if not one.drained():
+            return False
+        one.stop()
+        return True
+
+    def _tidy(self) -> None:
+        """Remove, from time to time, what all who read a channel have read."""
+        connection, setting = self._connection, self.setting
+        while connection is not None and not self._stopping.wait(_TIDY):
+            for channel in setting.deployed.channels.values():
+                for site in channel.sites:
+                    if not self._stopping.is_set():
+                        try:
+                            trim(connection, Address(setting.name, site, channel.name), Limits())
+                        except TradewindError as error:
+                            self._untidy = error
+                            return
+
+    def _raise_failures(self) -> None:
+        for part in (self._server, self._links, self._news):
+            if part is not None and part.failure is not None:
+                raise part.failure
+        if self._untidy is not None:
+            raise self._untidy
+
+    def stop(self) -> None:
+        """Stop everything; what was committed stays."""
+        self._stopping.set()
+        if self._janitor is not None:
+            self._janitor.join()
+        for one in self.running.values():
+            one.stop()
+            one.engine.release()
+        self.running.clear()
+        if self._news is not None:
+            self._news.stop()
+            self._news = None
+        if self._links is not None:
+            self._counts = self._links.counts()
+            self._links.stop()
+            self._links = None
+        if self.session is not None and self.spark is None:
+            self.session.stop()
+        self.session = None
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if self._server is not None:
+            self._server.stop()
+            self._server = None
+
+    @property
+    def totals(self) -> dict[str, Totals]:
+        """How many rows every answer has now."""
+        return {name: totals for one in self.running.values() for name, totals in one.totals.items()}
+
+    def missing(self) -> dict[str, tuple[str, ...]]:
+        """For each query, the origins that its answer waits for: those that are behind the others for longer than it
+        may take until rows are late, and than the answer was wished to be fresh.
+        """
+        found = {}
+        for one in self.running.values():
+            for wish in one.wishes:
+                marks = one.engine.marks_of(wish.operator)
+                newest = max(marks.values(), default=NEVER)
+                late = [name for name, mark in marks.items() if mark < newest - self._patience(wish.name)]
+                if late:
+                    found[wish.name] = tuple(sorted(late))
+        return found
+
+    def _patience(self, query: str) -> int:
+        return self.setting.found.queries[query].fresh_within or _PATIENCE
+
+    def counts(self) -> dict[tuple[str, str], Counted]:
+        """What crossed each link."""
+        return self._links.counts() if self._links is not None else self._counts
+
+
+def _shapes(setting: Setting) -> list[LinkShape]:
+    """Every declared link, in the directions that it has."""
+    found: list[LinkShape] = []
+    for link in setting.found.links:
+        ways = [tuple(link.between)] if link.one_way else [tuple(link.between), tuple(reversed(link.between))]
+        mbps, ms = (link.mbps, link.ms or 0.0) if setting.network.imitate else (None, 0.0)
+        found.extend(LinkShape(begin, end, mbps, ms) for begin, end in ways)
+    return found
+
+
+def _order_matters(deployed: Deployed, fragment: Fragment) -> bool:
+    """Whether something here, or behind what goes out from here, depends on the order in which rows arrive."""
+    own = {*fragment.operators, *fragment.inputs.values()}
+    ordered = [node for one in deployed.fragments for node in one.operators if needs_arrival(node)]
+    return any(node in own for node in walk(*ordered))
+
+
+def _next_epoch(state: Path) -> int:
+    """The number of this run of a state folder, written down before anything is done under it."""
+    path = state / "epoch.json"
+    epoch = json.loads(path.read_text())["epoch"] + 1 if path.exists() else 1
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps({"epoch": epoch}))
+    partial.replace(path)
+    return int(epoch)

@@ -1,0 +1,146 @@
+"""What a fragment reads: streams where they arise, and channels; batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from tradewind.backbone.commits import Commit, Part
+from tradewind.errors import InternalError
+from tradewind.spark.channels.inlets import Inlets, marks_in
+from tradewind.spark.engine import ENDED, NEVER, Arrived, Engine
+from tradewind.spark.sources.reading import OriginReader, files_of, names_of
+from tradewind.spark.sources.survey import Survey, arrivals
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a batch holds: rows and marks by stream and origin, what is known of them, how far channels were read, and
+    the last words of those that have ended for now.
+    """
+
+    arrived: Mapping[str, Mapping[str, Arrived]]
+    surveys: Mapping[tuple[str, str], Survey]
+    channels: Mapping[str, int]
+    """Rows by channel."""
+    positions: Mapping[str, int]
+    closed: Mapping[str, Any]
+
+    @property
+    def rows(self) -> int:
+        """How many rows came."""
+        return sum(one.rows for one in self.surveys.values()) + sum(self.channels.values())
+
+
+@dataclass(slots=True)
+class Intake:
+    """The readers of a fragment's own streams, and its channels.
+
+    `numbers` tell the readers' origins apart in all fragments of a run; `arrival` says whether the order in which rows
+    come makes a difference, here or behind.
+    """
+
+    readers: Sequence[OriginReader] = ()
+    inlets: Inlets | None = None
+    numbers: Sequence[int] = field(default_factory=list)
+    arrival: bool = False
+
+    def tracked(self, spark: SparkSession, *, wait: bool) -> DataFrame:
+        """A streaming frame by which Spark tracks what is new."""
+        found = None
+        frames = [reader.tracked(spark, wait=wait) for reader in self.readers]
+        if self.inlets is not None:
+            frames.append(self.inlets.tracked(spark))
+        for one in frames:
+            found = one if found is None else found.unionByName(one)
+        if found is None:
+            raise ValueError("a query needs an origin or a channel")
+        return found
+
+    def take(self, query: StreamingQuery, engine: Engine, folder: Path, batch: int) -> Taken:
+        """What the batch holds that a query is at."""
+        leaves = leaves_of(query)
+        wanted = len(self.readers) + (self.inlets is not None)
+        if len(leaves) != wanted:
+            raise InternalError(f"the batch's plan reads {len(leaves)} sources and not {wanted}.")
+        files = [files_of(leaf) for leaf in leaves[: len(self.readers)]]
+        numbers = self.numbers or range(len(self.readers))
+        found = arrivals(engine.spark, self.readers, files, engine, folder, batch, numbers, arrival=self.arrival)
+        notes = engine.memory.committed.notes
+        positions, closed = dict(notes.get("positions", {})), dict(notes.get("closed", {}))
+        arrived, rows = dict(found.arrived), {}
+        if self.inlets is not None:
+            ends = self.inlets.tickets.ends(names_of(leaves[-1]), positions)
+            for name, commits in self.inlets.between(positions, ends).items():
+                data = [commit for _, commit in commits if not commit.closing]
+                rows[name] = sum(commit.rows for commit in data)
+                arrived[name] = _arrived(self.inlets, engine, name, data)
+                last = commits[-1].commit if commits else None
+                closed[name] = _plain(last) if last is not None and last.closing else None
+            positions.update(ends)
+        return Taken(arrived, found.surveys, rows, positions, closed)
+
+    def closing(self, engine: Engine) -> Mapping[str, Mapping[str, Arrived]]:
+        """What holds on the channels if nothing more comes."""
+        if self.inlets is None:
+            return {}
+        closed = engine.memory.committed.notes.get("closed", {})
+        return {
+            name: _arrived(self.inlets, engine, name, [_commit(one)], ENDED)
+            for name, one in closed.items()
+            if one is not None
+        }
+
+    def ended(self, engine: Engine) -> bool:
+        """Whether all channels have said their last words for now, and have been heard."""
+        if self.inlets is None:
+            return True
+        notes = engine.memory.committed.notes
+        closed, positions = notes.get("closed", {}), notes.get("positions", {})
+        if any(closed.get(name) is None for name in self.inlets.addresses):
+            return False
+        return all(positions.get(name, 0) >= head for name, head in self.inlets.heads().items())
+
+    def close(self) -> None:
+        """Nothing more is wanted."""
+        for reader in self.readers:
+            reader.close()
+
+
+def _arrived(
+    inlets: Inlets, engine: Engine, channel: str, commits: Sequence[Commit], end: float | None = None
+) -> dict[str, Arrived]:
+    """Rows of a channel's commits, under the first of its origins, and where each origin stands."""
+    origins = engine.origins[channel]
+    marks = marks_in(commits, origins)
+    late = any(commit.late for commit in commits)
+    rows = inlets.rows(engine.spark, channel, commits)
+    return {
+        origin: Arrived(rows if place == 0 else None, marks.get(origin, NEVER) if end is None else end, late)
+        for place, origin in enumerate(origins)
+    }
+
+
+def leaves_of(query: StreamingQuery) -> list[Any]:
+    """The sources of the batch that a query is at, in order, as its plan has them."""
+    # What PySpark hands to `foreachBatch` does not tell what is new; the batch's plan does.
+    leaves = query._jsq.streamingQuery().lastExecution().logical().collectLeaves()  # noqa: SLF001
+    return [leaves.apply(number) for number in range(leaves.size())]
+
+
+def _plain(commit: Commit) -> dict[str, Any]:
+    """A commit as notes hold it."""
+    return {
+        "fragment": commit.fragment, "epoch": commit.epoch, "batch": commit.batch, "late": commit.late,
+        "parts": [[list(part.messages), part.rows, part.bytes] for part in commit.parts],
+    }  # fmt: skip
+
+
+def _commit(noted: Mapping[str, Any]) -> Commit:
+    parts = tuple(Part(tuple(messages), rows, size) for messages, rows, size in noted["parts"])
+    return Commit(noted["fragment"], noted["epoch"], noted["batch"], parts, late=noted["late"], closing=True)
