@@ -15,7 +15,7 @@ from tradewind.network.network import Network, Place, Wire, both_ways
 from tradewind.placement.ground import Ground
 from tradewind.placement.many import Asked
 from tradewind.placement.plan import Goal
-from tradewind.placement.planning import RULES_FOR_PLANS, others
+from tradewind.placement.planning import RULES_FOR_PLANS, in_rounds, others
 from tradewind.placement.reading import Notes, Reader
 from tradewind.placement.residency import Residency
 from tradewind.placement.sharing import contained, shared_partials
@@ -108,7 +108,7 @@ def random_case(seed: int) -> Case | None:
 
 def _read(graph: Graph, name: str, reader: Reader) -> str:
     number = reader.content(graph[name])
-    for other in others(name, graph):
+    for other in (*others(name, graph), *(found for _, found in in_rounds(name, graph))):
         reader.alternative(number, other)
     return reader.notes.gathering[number].key
 

@@ -12,6 +12,7 @@ from tradewind.algebra.graph import Graph
 from tradewind.rewrites.alternatives import OFFERED, alternatives
 from tradewind.rewrites.engine import rewrite
 from tradewind.rewrites.rules import RULES
+from tradewind.rewrites.split_aggregate import split_aggregate
 
 CHUNK = 100
 GRAPHS = 2000
@@ -58,10 +59,12 @@ def test_at_every_moment(chunk):
 
 @pytest.mark.parametrize("chunk", range(3))
 def test_alternatives(chunk):
+    """As planners are given graphs: aggregates are whole."""
     offered = set()
+    whole = tuple(rule for rule in RULES if rule is not split_aggregate)
     for seed in range(30_000 + chunk * CHUNK, 30_000 + (chunk + 1) * CHUNK):
         graph, data = made(seed)
-        rewritten = rewrite(graph).graph
+        rewritten = rewrite(graph, whole).graph
         for found in alternatives(rewritten):
             offered.add(found.name)
             same_answers(rewritten, found.graph, data, f"{found.name} at {found.place}, seed {seed}")

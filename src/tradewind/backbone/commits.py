@@ -10,6 +10,10 @@ from typing import Any, NamedTuple
 from tradewind.errors import DataError
 
 
+Payload = bytes
+"""What a message holds; a commit has a property of the other name."""
+
+
 class Part(NamedTuple):
     """Some rows of a batch: the numbers, in their stream, of the messages that hold its bytes, mostly one."""
 
@@ -52,7 +56,7 @@ class Commit:
         """How many bytes its parts hold."""
         return sum(part.bytes for part in self.parts)
 
-    def encoded(self) -> bytes:
+    def encoded(self) -> Payload:
         """The message's payload."""
         return json.dumps(asdict(self), separators=(",", ":")).encode()
 

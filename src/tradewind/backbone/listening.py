@@ -15,6 +15,7 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
 from tradewind.backbone.session import AwayError
+from tradewind.errors import RunError
 
 _GONE = (nats.errors.Error, OSError, TimeoutError)
 _CONNECT = 2
@@ -48,6 +49,8 @@ class Listener:
 
     async def inbox(self) -> Inbox:
         """A place for answers."""
+        if self._client.is_closed:
+            raise RunError("the server has shut us out.", hint="are its user and password in the URL still those?")
         inbox = Inbox(self._client)
         try:
             await inbox.open()

@@ -180,7 +180,6 @@ class _Session:
                 await after.wait()
             stored = await _named(self._copy, message_stored(self._connection, self._copy, payload))
             self._wire.acknowledged(crossing, acknowledgement(self._copy.stream, stored))
-            await self._wire.answering()
             return stored
         finally:
             self._held.release(size)

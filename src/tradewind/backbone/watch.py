@@ -25,6 +25,7 @@ _FORGOTTEN = 600
 # How many commits are held here; the others wait in their stream.
 _WINDOW = 1000
 _LOOK = 0.5
+_PAUSE = 0.05
 
 
 class Watch:
@@ -68,6 +69,7 @@ class Watch:
             except AwayError:
                 # What was sent meanwhile may be lost: start again behind what has come.
                 self._consumer = None
+                await asyncio.sleep(_PAUSE)
 
     async def _ask(self, inbox: Inbox) -> None:
         if await self._come(inbox, {"batch": 1, "expires": _HOLD * _NANO}):

@@ -28,7 +28,6 @@ class Wire:
         self._mbps = mbps
         self._clock = clock
         self._line = Line(mbps, ms)
-        self.passable = asyncio.Event()
         self._cuts: set[Disturbance | None] = set()
         self._throttles: list[Disturbance] = []
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -47,7 +46,6 @@ class Wire:
     def begin(self) -> None:
         """From now on it runs in this loop."""
         self._loop = asyncio.get_running_loop()
-        self.passable = asyncio.Event()
         self._disturbed()
 
     def end(self) -> None:
@@ -79,10 +77,6 @@ class Wire:
         """The end has stored the message; that is told in so many bytes."""
         self.tally.acknowledged(size, self._clock() - crossing.left + self.back.ms / 1000)
 
-    async def answering(self) -> None:
-        """Waits until acknowledgements come through."""
-        await self.back.passable.wait()
-
     def begins(self, disturbance: Disturbance | None) -> None:
         """Something is done to the link; None: it is cut by hand."""
         if disturbance is None or disturbance.mbps is None:
@@ -111,10 +105,8 @@ class Wire:
         now = self._clock()
         self._line.throttle(now, self._throttles[-1].mbps if self._throttles else self._mbps)
         if self._cuts:
-            self.passable.clear()
             self._line.cut(now)
         else:
-            self.passable.set()
             self._line.heal(now)
         self._touch()
 

@@ -14,8 +14,7 @@ from tradewind.algebra.drawing.svg import draw_svg
 from tradewind.algebra.drawing.text import draw_text
 from tradewind.algebra.graph import Graph
 from tradewind.cli.check import AsJson, File
-from tradewind.cli.plan import tree
-from tradewind.frontends.deployment.file import deployment
+from tradewind.cli.plan import Measured, opened, tree
 from tradewind.placement.planners import choose
 from tradewind.placement.report import Report
 from tradewind.rewrites.engine import Fired, Rewritten, rewrite
@@ -25,13 +24,18 @@ Svg = Annotated[Path | None, typer.Option("--svg", help="Also draw the rewritten
 AsWritten = Annotated[bool, typer.Option("--as-written", help="Leave the graph as it was written: apply no rules.")]
 
 
-def explain(
-    file: File, query: Query = None, svg: Svg = None, as_written: AsWritten = False, as_json: AsJson = False
+def explain(  # noqa: PLR0917, the command line's options come as parameters
+    file: File,
+    query: Query = None,
+    measured: Measured = False,
+    svg: Svg = None,
+    as_written: AsWritten = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the operators of FILE's queries as written and after the rules, which rules fired and why, and where each
     operator runs and why there.
     """
-    found = deployment(file)
+    found = opened(file, measured=measured)
     written = found.graph(*([query] if query else []))
     done = Rewritten(written, ()) if as_written else rewrite(written)
     if svg is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import time
 from collections.abc import Iterable, Sequence
@@ -11,6 +12,7 @@ from typing import Annotated
 import typer
 
 from tradewind.cli.check import AsJson, File
+from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.frontends.deployment.file import deployment
 from tradewind.placement.map_svg import draw_map
 from tradewind.placement.planners import PLANNERS, choose
@@ -20,14 +22,19 @@ Name = Annotated[
     str, typer.Option("--planner", help=f"How to choose: {', '.join(PLANNERS)}.", metavar="NAME", show_default=True)
 ]
 Map = Annotated[Path | None, typer.Option("--svg", help="Also draw the network and the flows to this SVG file.")]
+Measured = Annotated[
+    bool, typer.Option("--measured", help="Look at the data, quickly, for figures that FILE does not declare.")
+]
 
 UNITS = {"dollars": "$/h", "bytes": "bytes/s", "latency": "ms", "load": "of the cores", "utility": "$/h"}
 """What the cost of a plan is counted in, by objective."""
 
 
-def plan(file: File, planner: Name = "exact", svg: Map = None, as_json: AsJson = False) -> None:
+def plan(
+    file: File, planner: Name = "exact", measured: Measured = False, svg: Map = None, as_json: AsJson = False
+) -> None:
     """Choose where FILE's operators run, in which order, and what they share; nothing is run."""
-    found = deployment(file)
+    found = opened(file, measured=measured)
     begin = time.perf_counter()
     chosen = choose(found, planner)
     seconds = time.perf_counter() - begin
@@ -38,6 +45,20 @@ def plan(file: File, planner: Name = "exact", svg: Map = None, as_json: AsJson =
         svg.write_text(draw_map(report), encoding="utf-8")
         typer.echo(f"drawn to {svg}", err=True)
     typer.echo(json.dumps(report.as_data(seconds), indent=2) if as_json else as_text(report, seconds))
+
+
+def opened(file: Path, *, measured: bool) -> Deployment:
+    """The deployment of a file, if wished with figures measured from its data; what was measured is said on stderr."""
+    found = deployment(file)
+    if not measured:
+        return found
+    # Loaded on first use: the parsers live with Spark, and planning by what is declared should not wait for it.
+    measuring = importlib.import_module("tradewind.spark.sources.measuring")
+    filled: Deployment
+    filled, lines = measuring.measured(found, file.resolve().parent)
+    for line in lines:
+        typer.echo(f"measured: {line}", err=True)
+    return filled
 
 
 def as_text(report: Report, seconds: float) -> str:

@@ -142,8 +142,8 @@ def network_of(
     """How the links of a run behave, from what the command line says."""
     # Loaded on use: other commands do not need the backbone.
     disturbances = importlib.import_module("tradewind.backbone.disturbances")
-    sites = importlib.import_module("tradewind.runtime.sites")
+    wiring = importlib.import_module("tradewind.runtime.wiring")
     known = [link.between for link in found.links]
     some = [disturbances.parse_cut(text, known) for text in cuts]
     some += [disturbances.parse_throttle(text, known) for text in throttles]
-    return sites.Network(tuple(some), imitate=not full_speed, backbone=backbone)
+    return wiring.Network(tuple(some), imitate=not full_speed, backbone=backbone)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial as partial_
 
 from tradewind.algebra.aggregates import AggregateCall
 from tradewind.algebra.expressions.tree import columns_of
@@ -25,7 +26,7 @@ from tradewind.algebra.windows import CountedWindow, SessionWindow, TimeWindow, 
 from tradewind.cost.assumptions import Assumptions
 from tradewind.cost.declared import DISTINCT
 from tradewind.cost.flow import Figures, Flow, Windows
-from tradewind.cost.groups import expected_groups
+from tradewind.cost.groups import expected_groups, group_sizes
 from tradewind.cost.packed import Values, batch_bytes, column_bytes, window_bytes
 from tradewind.cost.rows import Inputs
 from tradewind.cost.selectivity import count_values
@@ -43,6 +44,12 @@ class Batch:
     rows: float
     groups: float
     windows: Windows | None
+    sizes: tuple[tuple[float, float], ...] = ()
+    """Shares of the groups, each with the rows of a group."""
+
+    def mean(self, of_group: Callable[[Group], float], values: float | None, skew: float) -> float:
+        """The mean over all groups of something that depends on a group's rows and on their different values."""
+        return sum(share * of_group(Group(rows, _different(values, skew, rows))) for share, rows in self.sizes)
 
     @property
     def group(self) -> float:
@@ -67,7 +74,9 @@ def _batch(flow: Flow, schema: Schema, keys: Sequence[str], seconds: float, assu
     ]
     finest = min(told, key=lambda windows: windows.step, default=None)
     groups = _across(rows, seconds, finest, lambda some: expected_groups(some, columns))
-    return Batch(seconds, rows, groups, finest)
+    # Windows that see a part of a batch are taken to see their share of it.
+    apart = 1.0 if finest is None else finest.at_once + max(1.0, seconds / finest.step) - 1
+    return Batch(seconds, rows, groups, finest, tuple(group_sizes(rows / apart, columns)))
 
 
 def _across(rows: float, seconds: float, windows: Windows | None, groups: Callable[[float], float]) -> float:
@@ -132,9 +141,8 @@ def partial(node: Partial, inputs: Inputs, assumed: Assumptions) -> Flow:
     columns = _key_figures(flow, node.schema, keys, batch)
     for name, call in node.functions:
         values, skew = _argument(call, flow)
-        group = Group(batch.group, _different(values, skew, batch.group))
         value = node.schema.type_of(name).fields[0][1]
-        columns[name] = Figures(state_bytes(call, value, group), values, skew)
+        columns[name] = Figures(batch.mean(partial_(state_bytes, call, value), values, skew), values, skew)
     return _flow(batch, columns, node.schema, inputs[0], flow.lifted_per_second)
 
 
@@ -190,8 +198,8 @@ def _together(node: Combine | Merge, flow: Flow, keys: tuple[str, ...], assumed:
     columns = _key_figures(flow, node.schema, keys, batch)
     for name, call in node.functions:
         state = flow.columns[name]
-        group = Group(batch.group, _different(state.distinct, state.skew, batch.group))
-        columns[name] = replace(state, bytes=state_bytes(call, node.schema.type_of(name).fields[0][1], group))
+        weigh = partial_(state_bytes, call, node.schema.type_of(name).fields[0][1])
+        columns[name] = replace(state, bytes=batch.mean(weigh, state.distinct, state.skew))
     return _flow(batch, columns, node.schema, flow, flow.lifted_per_second)
 
 

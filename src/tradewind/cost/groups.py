@@ -54,6 +54,15 @@ class Spectrum:
             met = -np.expm1(rows * np.log1p(-self.chances))
         return min(float(rows), float(self.counts @ met), self.values)
 
+    def sizes(self, rows: float) -> list[tuple[float, float]]:
+        """How groups of so many rows differ: shares of the groups, each with the rows that such a group has."""
+        with np.errstate(divide="ignore"):
+            met = -np.expm1(rows * np.log1p(-self.chances)) * self.counts
+        each = np.divide(rows * self.chances * self.counts, met, out=np.ones_like(met), where=met > 0)
+        steps = np.floor(np.log2(np.maximum(each, 1.0)) * 2).astype(np.int64)
+        groups, drawn = np.bincount(steps, met), np.bincount(steps, each * met)
+        return [(float(n / met.sum()), float(r / n)) for n, r in zip(groups, drawn, strict=True) if n > 0]
+
     @property
     def bits(self) -> float:
         """The entropy of a value: how many bits it takes at least to say which one was drawn."""
@@ -132,6 +141,13 @@ def expected_groups(rows: float, columns: Sequence[tuple[float, float]]) -> floa
     if any(math.isinf(values) for values, _ in columns):
         return max(0.0, float(rows))
     return _together(tuple(sorted((float(values), float(skew)) for values, skew in columns))).groups(rows)
+
+
+def group_sizes(rows: float, columns: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Shares of the groups of so many rows, each with the rows that a group of that share has."""
+    if rows <= 0 or any(math.isinf(values) for values, _ in columns):
+        return [(1.0, min(1.0, max(0.0, rows)))]
+    return _together(tuple(sorted((float(values), float(skew)) for values, skew in columns))).sizes(rows)
 
 
 @lru_cache(maxsize=4096)

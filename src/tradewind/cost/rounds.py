@@ -76,7 +76,9 @@ def given(rounds: Rounds, flow: Callable[[Operator], Flow], assumed: Assumptions
         else:
             last = looks[-1].found
             yield Given(exact, rate(last.rows[number]), seconds, last.candidates * sets)
-    yield Given(rounds.answer, rate(fmean(one.found.candidates for one in looks) * batches), seconds, like=rounds.whole)
+    left = max(rounds.k, fmean(one.found.candidates for one in looks))
+    most = flow(rounds.whole).rows_per_second
+    yield Given(rounds.answer, min(rate(left * batches), most), seconds, like=rounds.whole)
 
 
 def pays(rounds: Rounds, flow: Callable[[Operator], Flow]) -> bool:

@@ -29,7 +29,7 @@ multi-query optimisation by trial of shared parts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,13 +61,22 @@ Planner = Callable[[Ground, Choices, Goal, Running | None], Plan]
 
 
 @dataclass(frozen=True, slots=True)
+class Staged:
+    """More ways to a goal, which use some contents in several places: all choices, and these contents for each way,
+    inputs first.
+    """
+
+    choices: Choices
+    stages: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """A query to be planned: what it wants, and the ways to make it."""
 
     goal: Goal
     choices: Choices
-    stages: tuple[tuple[str, ...], ...] = ()
-    """For each way to the goal that uses some contents in several places: these contents, inputs first."""
+    staged: Staged | None = None
 
     @property
     def origins(self) -> dict[str, tuple[int, ...]]:
@@ -119,8 +128,8 @@ def together(
     """
     best = one_by_one(ground, asked)
     if len(asked) < 2:
-        return _staged(ground, asked, best)
-    best = _staged(ground, asked, improved(ground, asked, best))
+        return _in_stages(ground, asked, best)
+    best = improved(ground, asked, best)
     tables = sum(len(one.reach) for one in asked)
     trials = min(MOST_PLANS // (2 * len(asked)), MOST_TABLES // (2 * tables))
     work = _Trials(ground, asked, best)
@@ -138,17 +147,40 @@ def together(
     for key in keys:
         work.offer({key: common[key]})
     work.bring(keys[: (trials - len(keys)) // PLACES])
-    return improved(ground, asked, work.best)
+    return _in_stages(ground, asked, improved(ground, asked, work.best))
 
 
-def _staged(ground: Ground, asked: Sequence[Asked], best: Running) -> Running:
-    """The same, or better, with what single queries use in several places brought to one site, stage by stage."""
-    work = _Trials(ground, asked, best)
-    for one in asked:
-        for stages in one.stages:
-            for site in work.meeting_places(stages[-1], [one])[:HUBS]:
-                work.bring_stages(one, stages, site)
-    return work.best
+def _in_stages(ground: Ground, asked: Sequence[Asked], best: Running) -> Running:
+    """The same, or better, with queries in stages where that is cheaper: one by one, and all of them together."""
+    some = [one for one in asked if one.staged is not None]
+    for changed in [*([one] for one in some), *([some] if len(some) > 1 else [])]:
+        running = best.copy()
+        for one in changed:
+            running.remove(one.goal.query)
+        for one in changed:
+            running = min(_ways(ground, one, running), key=lambda found: found.whole.cost(ground.prices))
+        if running.whole.cost(ground.prices) < best.whole.cost(ground.prices) * (1 - _GAIN):
+            best = running
+    return best
+
+
+def _ways(ground: Ground, one: Asked, running: Running) -> Iterator[Running]:
+    """What runs, with one more query: planned as others are, or its stages brought to one site first."""
+    plain = running.copy()
+    plain.add(one.goal.query, exact(ground, one.choices, one.goal, plain), one.origins)
+    yield plain
+    if one.staged is None:
+        return
+    choices = one.staged.choices
+    for stages in one.staged.stages:
+        for site in _Trials(ground, [Asked(one.goal, choices)], running).meeting_places(stages[-1])[:HUBS]:
+            found = running.copy()
+            for key in stages:
+                found.add(key, exact(ground, choices, Goal(key, key, site), found), choices.origins)
+            found.add(one.goal.query, exact(ground, choices, one.goal, found), choices.origins)
+            for key in stages:
+                found.remove(key)
+            yield found
 
 
 class _Trials:
@@ -209,7 +241,7 @@ class _Trials:
 
     def bring(self, keys: Sequence[str]) -> None:
         """Bring contents, one by one, to sites where several queries could meet them, until none of that gains."""
-        places = {key: self.meeting_places(key, self._could_use([key])) for key in keys}
+        places = {key: self.meeting_places(key) for key in keys}
         gained = True
         while gained:
             # The queries that could use it are planned anew, and, where there are few, all others too.
@@ -221,18 +253,9 @@ class _Trials:
             ]
             gained = any(tries)
 
-    def bring_stages(self, one: Asked, stages: Sequence[str], site: int) -> None:
-        """Bring contents to a site one after the other, each given those before it; then plan the query with them."""
-        running = self._without([one], anew=False)
-        for key in stages:
-            running.add(key, exact(self.ground, one.choices, Goal(key, key, site), running), one.origins)
-        running.add(one.goal.query, exact(self.ground, one.choices, one.goal, running), one.origins)
-        for key in stages:
-            running.remove(key)
-        self._take(self._settled(running, [one]))
-
-    def meeting_places(self, key: str, some: Sequence[Asked]) -> list[int]:
-        """Sites where a content is worth having for some queries that could use it: cheap to bring there, and on."""
+    def meeting_places(self, key: str) -> list[int]:
+        """Sites where a content is worth having for all queries that could use it: cheap to bring there, and on."""
+        some = self._could_use([key])
         choices = some[0].choices
         number = choices.numbers[key]
         content = choices.contents[number]

@@ -126,7 +126,7 @@ def _by_prices(task: Problem, planner: str) -> _Found:
     cost = whole.cost(task.ground.prices)
     violated = broken(whole, task.network, limits(task))
     if not violated:
-        alone = planner == "exact" and len(task.asked) == 1 and not task.asked[0].stages and _reads_once(whole)
+        alone = planner == "exact" and len(task.asked) == 1 and task.asked[0].staged is None and _reads_once(whole)
         note = "optimal for its query, cross products aside" if alone else ""
         return _Found(running.plans, cost, cost if alone else None, note)
     if planner != "exact":
@@ -155,7 +155,8 @@ def _each(task: Problem, planner: Planner) -> Running:
 
 
 def _by_mip(task: Problem) -> _Found:
-    choices, goals = _merged(task), [one.goal for one in task.asked]
+    choices = next((one.staged.choices for one in task.asked if one.staged is not None), _merged(task))
+    goals = [one.goal for one in task.asked]
     found = mip(task.ground, choices, goals, None, limits(task), time_limit=_MIP_SECONDS)
     plans = {goal.query: _rests_on(task, found.plan, one) for goal, one in zip(goals, task.asked, strict=True)}
     return _Found(plans, found.cost, found.bound, "optimal for all queries together within its bound")

@@ -25,7 +25,7 @@ from tradewind.network.network import Network
 from tradewind.placement.aggregation_trees import Cover, covers
 from tradewind.placement.choices import Content
 from tradewind.placement.ground import Ground
-from tradewind.placement.many import Asked
+from tradewind.placement.many import Asked, Staged
 from tradewind.placement.plan import Goal
 from tradewind.placement.reading import MOST_INPUTS, Notes, Reader
 from tradewind.placement.residency import Residency
@@ -79,7 +79,8 @@ class Problem:
     @property
     def contents(self) -> dict[str, Content]:
         """All contents that some query may choose, by their keys."""
-        return {content.key: content for one in self.asked for content in one.choices.contents}
+        choices = [one.choices if one.staged is None else one.staged.choices for one in self.asked]
+        return {content.key: content for some in choices for content in some.contents}
 
 
 def problem(
@@ -150,16 +151,14 @@ class _Reading:
         """Every query with the choices of all; and what several could share, each as the contents that make it up."""
         readers = {name: self._reader(name) for name in self.deployment.queries}
         keys = {name: self._read(name, reader) for name, reader in readers.items()}
-        rounds = share and self.deployment.objective in SUMS_OF_PRICES
-        stages = {name: tuple(self._in_rounds(name, reader)) if rounds else () for name, reader in readers.items()}
         shared = tuple(self._share(readers)) if share and len(readers) > 1 else ()
         if share and len(readers) > 1:
             self._contain(readers[self._freshest])
         choices = self.notes.gathering.choices()
-        asked = tuple(
-            Asked(Goal(name, keys[name], self._sink(name)), choices, stages[name]) for name in self.deployment.queries
-        )
-        return asked, shared
+        asked = [Asked(Goal(name, keys[name], self._sink(name)), choices) for name in self.deployment.queries]
+        if share and self.deployment.objective in SUMS_OF_PRICES:
+            asked = self._with_rounds(asked, readers)
+        return tuple(asked), shared
 
     def _read(self, name: str, reader: Reader) -> str:
         root = self.graphs[name][name]
@@ -168,6 +167,15 @@ class _Reading:
         for other in others(name, self.graphs[name]):
             reader.alternative(number, other)
         return self.notes.gathering[number].key
+
+    def _with_rounds(self, asked: Sequence[Asked], readers: Mapping[str, Reader]) -> list[Asked]:
+        """The queries, those with tops that may be found in rounds with these ways beside."""
+        found = {name: tuple(self._in_rounds(name, reader)) for name, reader in readers.items()}
+        if not any(found.values()):
+            return list(asked)
+        choices = self.notes.gathering.choices()
+        stages = [found[one.goal.query] for one in asked]
+        return [replace(a, staged=Staged(choices, s) if s else None) for a, s in zip(asked, stages, strict=True)]
 
     def _in_rounds(self, name: str, reader: Reader) -> Iterator[tuple[str, ...]]:
         """Let a query's tops be found in rounds: what these use in several places, for each top."""

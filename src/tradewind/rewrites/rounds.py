@@ -13,8 +13,7 @@ than what all have:
 
 The answer is the aggregate of the candidates alone, from which the first k are taken as before, ties and all. Every
 step is an ordinary operator over what there is at the moment: rows that come late change thresholds and candidates as
-they change any answer. Of fewer than k groups none is lost: each has the least of their sums, and so an input that gives
-it.
+they change any answer. Of fewer than k groups none is lost: each has the least of their sums, so some input gives it.
 
 Windows are told apart by their last microsecond, which tells the time as they do. Keys are compared in a struct, in
 which NULL is equal to NULL.
@@ -212,7 +211,7 @@ class Rounds:
         return Top(node, self.k, ((self.names.total, True),), (*self.per, self.names.last))
 
     def _limit(self, sums: Operator, text: str) -> Map:
-        """For each window, and set of groups, a limit made of the k-th greatest sum, or the least if there are fewer."""
+        """For each window, and set of groups, a limit made of the k-th greatest sum, or of the least one."""
         n = self.names
         least = ((n.least, AggregateCall("min", (Column(n.total),))),)
         kth = Aggregate(self._top(sums), (*self.per, n.last), least)

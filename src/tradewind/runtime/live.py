@@ -14,7 +14,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from tradewind.algebra.graph import Graph
-from tradewind.backbone.links import Counted
+from tradewind.backbone.counting import Counted
 from tradewind.errors import InputError, InternalError, unknown
 from tradewind.frontends.deployment.deployment import Deployment, Query
 from tradewind.frontends.deployment.model import Deliver
@@ -25,7 +25,8 @@ from tradewind.runtime.alone import Alone
 from tradewind.runtime.identity import claim, identity, reclaim
 from tradewind.runtime.places import one_site, sink_of
 from tradewind.runtime.planned import Planned, planned
-from tradewind.runtime.sites import Network, Setting, Sites
+from tradewind.runtime.sites import Setting, Sites
+from tradewind.runtime.wiring import Network, Wiring
 from tradewind.spark.delivery import Totals
 from tradewind.spark.query import Report
 from tradewind.spark.session import Session
@@ -211,6 +212,13 @@ class Live:
         if found is None:
             raise InputError("nothing is running.", hint="ask between start and stop.")
         return found
+
+    @property
+    def wiring(self) -> Wiring:
+        """What joins its sites."""
+        if not isinstance(self._runner, Sites):
+            raise InputError("everything is at one site: there is no backbone.")
+        return self._runner.wiring
 
     @property
     def totals(self) -> dict[str, Totals]:

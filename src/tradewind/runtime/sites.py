@@ -9,23 +9,17 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tradewind.algebra.operators.base import walk
-from tradewind.backbone.channels import Limits, create
 from tradewind.backbone.commits import Placed
-from tradewind.backbone.connection import Connection
-from tradewind.backbone.disturbances import Disturbance
-from tradewind.backbone.links import Counted, Links, LinkShape
+from tradewind.backbone.counting import Counted
 from tradewind.backbone.names import Address
-from tradewind.backbone.news import News
-from tradewind.backbone.retention import trim
-from tradewind.backbone.server import Server
-from tradewind.errors import TradewindError
 from tradewind.fragments.deployed import Deployed, Fragment
 from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.runtime.wiring import Network, Wiring
 from tradewind.spark.buckets.dispatch import needs_arrival
 from tradewind.spark.channels.inlets import Inlets
 from tradewind.spark.channels.outlets import Outlet
@@ -39,19 +33,8 @@ from tradewind.spark.sinks import Sink
 from tradewind.spark.sources.reading import reader
 
 _LOOK = 0.05
-_TIDY = 10.0
 _PATIENCE = 30_000_000
 """So far, in microseconds, an origin may be behind the others where no freshness is wished."""
-
-
-@dataclass(frozen=True)
-class Network:
-    """How links behave: as declared, unless they are not to be imitated, and disturbed at times."""
-
-    disturbances: Sequence[Disturbance] = ()
-    imitate: bool = True
-    backbone: str | None = None
-    """The URL of a server that runs already; without it one is started."""
 
 
 @dataclass(frozen=True)
@@ -66,17 +49,16 @@ class Setting:
     until_done: bool
     intervals: Mapping[str, float]
     on_batch: Callable[[Report], None]
-    network: Network = Network()
+    network: Network = field(default_factory=Network)
 
     @property
     def base(self) -> Path:
         """The folder that paths are relative to."""
         return Path(self.found.name).resolve().parent
 
-    @property
-    def name(self) -> str:
-        """What the deployment is called on the backbone."""
-        return Path(self.found.name).stem
+    def folder(self, fragment: Fragment) -> Path:
+        """Where a fragment keeps its state."""
+        return self.state / "fragments" / fragment.name
 
 
 @dataclass
@@ -86,62 +68,39 @@ class Sites:
     setting: Setting
     spark: Session | None = None
     running: dict[str, Running] = field(default_factory=dict)
-    _server: Server | None = None
-    _connection: Connection | None = None
-    _links: Links | None = None
-    _news: News | None = None
     session: Session | None = None
+    wiring: Wiring = field(init=False)
     _closed: set[str] = field(default_factory=set)
-    _counts: dict[tuple[str, str], Counted] = field(default_factory=dict)
     _watching: threading.Lock = field(default_factory=threading.Lock)
-    _stopping: threading.Event = field(default_factory=threading.Event)
-    _janitor: threading.Thread | None = None
-    _untidy: TradewindError | None = None
+
+    def __post_init__(self) -> None:
+        setting = self.setting
+        name = Path(setting.found.name).stem
+        self.wiring = Wiring(name, setting.deployed, setting.found.links, setting.network, setting.state / "backbone")
 
     def start(self) -> None:
         """Start the backbone, Spark and every fragment."""
         setting = self.setting
-        self._start_backbone()
+        self.wiring.start()
         self.session = self.spark or start(os.cpu_count() or 1, setting.state / "tmp", log=setting.state / "spark.log")
         epoch = _next_epoch(setting.state)
         # Those that take are there before those that give: nothing has to wait for them.
-        for fragment in reversed(setting.deployed.fragments):
+        taking_first = list(reversed(setting.deployed.fragments))
+        for fragment in taking_first:
             self.running[fragment.name] = self._assembled(fragment, another(self.session), epoch)
         self._listen()
-        self._janitor = threading.Thread(target=self._tidy, name="tradewind-janitor", daemon=True)
-        self._janitor.start()
-        for fragment in reversed(setting.deployed.fragments):
-            leaf = not fragment.inputs
-            interval = None if leaf and setting.until_done else self._interval(fragment)
-            self.running[fragment.name].start(interval=interval)
+        for fragment in taking_first:
+            self.running[fragment.name].start(interval=self._interval(fragment))
 
-    def _interval(self, fragment: Fragment) -> float:
+    def _interval(self, fragment: Fragment) -> float | None:
+        if not self.setting.until_done:
+            return self.setting.intervals[fragment.name]
         # What is there already is to be read as soon as it can be.
-        return _LOOK * 2 if self.setting.until_done else self.setting.intervals[fragment.name]
-
-    def _start_backbone(self) -> None:
-        setting = self.setting
-        if setting.network.backbone is None:
-            self._server = Server.start(setting.state / "backbone")
-        url = self._url()
-        self._connection = Connection.open(url)
-        for channel in setting.deployed.channels.values():
-            for site in channel.sites:
-                create(self._connection, Address(setting.name, site, channel.name))
-        self._links = Links(url, setting.name, _shapes(setting), disturbances=setting.network.disturbances)
-        for channel in setting.deployed.channels.values():
-            for begin, end in channel.hops:
-                self._links.carry(begin, end, channel.name)
-        self._links.start()
-
-    def _url(self) -> str:
-        return self._server.url if self._server is not None else self.setting.network.backbone or ""
+        return _LOOK if fragment.inputs else None
 
     def _assembled(self, fragment: Fragment, spark: Session, epoch: int) -> Running:
-        setting, connection = self.setting, self._connection
-        if connection is None:
-            raise ValueError("the backbone is not there yet")
-        folder = setting.state / "fragments" / fragment.name
+        setting, connection = self.setting, self.wiring.connection
+        folder = setting.folder(fragment)
         origins: dict[str, tuple[str, ...]] = {}
         for stream, origin in fragment.sources:
             origins[stream] = (*origins.get(stream, ()), origin)
@@ -160,13 +119,13 @@ class Sites:
         wishes = [Wish(name, fragment.graph[name], setting.found.queries[name].tentative) for name in fragment.answers]
         sinks = {name: setting.sinks[name] for name in fragment.answers}
         outlets = {
-            name: Outlet(connection, Address(setting.name, fragment.site, name), fragment.name, epoch)
+            name: Outlet(connection, self.wiring.address(fragment.site, name), fragment.name, epoch)
             for name in fragment.outputs
         }
         return Running(
             spark,
             engine,
-            self._intake(fragment, connection),
+            self._intake(fragment),
             wishes,
             sinks,
             folder,
@@ -192,17 +151,17 @@ class Sites:
             for one in tickets[address]:
                 one.issue(address.channel, placed.number, placed.commit.bytes)
 
-        self._news = News(self._url(), wanted, told)
+        self.wiring.listen(wanted, told)
 
-    def _intake(self, fragment: Fragment, connection: Connection) -> Intake:
+    def _intake(self, fragment: Fragment) -> Intake:
         setting = self.setting
         every = [(name, origin) for name, stream in setting.found.streams.items() for origin in stream.origins]
         arrival = _order_matters(setting.deployed, fragment)
         inlets = None
         if fragment.inputs:
-            addresses = {name: Address(setting.name, fragment.site, name) for name in fragment.inputs}
-            tickets = Tickets(setting.state / "fragments" / fragment.name / "tickets", list(addresses))
-            inlets = Inlets(connection, addresses, fragment.name, tickets, one_each=arrival)
+            addresses = {name: self.wiring.address(fragment.site, name) for name in fragment.inputs}
+            tickets = Tickets(setting.folder(fragment) / "tickets", list(addresses))
+            inlets = Inlets(self.wiring.connection, addresses, fragment.name, tickets, one_each=arrival)
         readers = [
             reader(setting.found.streams[stream], stream, origin, setting.base, setting.state)
             for stream, origin in fragment.sources
@@ -223,7 +182,7 @@ class Sites:
     def _done(self) -> bool:
         """Close whatever has come to its end; whether all have."""
         with self._watching:
-            self._raise_failures()
+            self.wiring.raise_failures()
             for fragment in self.setting.deployed.fragments:
                 if fragment.name not in self._closed and self._ended(fragment):
                     self.running[fragment.name].close()
@@ -243,51 +202,16 @@ class Sites:
         one.stop()
         return True
 
-    def _tidy(self) -> None:
-        """Remove, from time to time, what all who read a channel have read."""
-        connection, setting = self._connection, self.setting
-        while connection is not None and not self._stopping.wait(_TIDY):
-            for channel in setting.deployed.channels.values():
-                for site in channel.sites:
-                    if not self._stopping.is_set():
-                        try:
-                            trim(connection, Address(setting.name, site, channel.name), Limits())
-                        except TradewindError as error:
-                            self._untidy = error
-                            return
-
-    def _raise_failures(self) -> None:
-        for part in (self._server, self._links, self._news):
-            if part is not None and part.failure is not None:
-                raise part.failure
-        if self._untidy is not None:
-            raise self._untidy
-
     def stop(self) -> None:
         """Stop everything; what was committed stays."""
-        self._stopping.set()
-        if self._janitor is not None:
-            self._janitor.join()
         for one in self.running.values():
             one.stop()
             one.engine.release()
         self.running.clear()
-        if self._news is not None:
-            self._news.stop()
-            self._news = None
-        if self._links is not None:
-            self._counts = self._links.counts()
-            self._links.stop()
-            self._links = None
         if self.session is not None and self.spark is None:
             self.session.stop()
         self.session = None
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-        if self._server is not None:
-            self._server.stop()
-            self._server = None
+        self.wiring.stop()
 
     @property
     def totals(self) -> dict[str, Totals]:
@@ -313,17 +237,7 @@ class Sites:
 
     def counts(self) -> dict[tuple[str, str], Counted]:
         """What crossed each link."""
-        return self._links.counts() if self._links is not None else self._counts
-
-
-def _shapes(setting: Setting) -> list[LinkShape]:
-    """Every declared link, in the directions that it has."""
-    found: list[LinkShape] = []
-    for link in setting.found.links:
-        ways = [tuple(link.between)] if link.one_way else [tuple(link.between), tuple(reversed(link.between))]
-        mbps, ms = (link.mbps, link.ms or 0.0) if setting.network.imitate else (None, 0.0)
-        found.extend(LinkShape(begin, end, mbps, ms) for begin, end in ways)
-    return found
+        return self.wiring.counts()
 
 
 def _order_matters(deployed: Deployed, fragment: Fragment) -> bool:

@@ -19,7 +19,7 @@ from tradewind.algebra.operators.core import Map, Source
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.placement.planners import Chosen
 from tradewind.rewrites.engine import rewrite
-from tradewind.spark.channels.packing import packed
+from tradewind.spark.packing import packed
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from tradewind.backbone.commits import Commit, Part, Placed
 from tradewind.backbone.connection import Connection, shared
 from tradewind.backbone.names import Address
 from tradewind.backbone.retention import read_to, subscribed
-from tradewind.spark.channels.packing import unpacked
 from tradewind.spark.channels.tickets import Tickets
+from tradewind.spark.packing import unpacked
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from tradewind.backbone.channels import Publisher, publish_parts
 from tradewind.backbone.commits import Commit, Part
 from tradewind.backbone.connection import Connection, shared
 from tradewind.backbone.names import Address
-from tradewind.spark.channels.packing import in_pieces, packed
+from tradewind.spark.packing import in_pieces, packed
 
 Note = Mapping[str, Any]
 _RESULT = "messages ARRAY<BIGINT>, rows BIGINT, bytes BIGINT"

@@ -49,7 +49,7 @@ def tracked_files(
 
 
 def drop(folder: Path, name: str, last: int, size: int = 0) -> int:
-    """Put an empty file into a folder that Spark watches; it seems to be of some size, and is later than the one before.
+    """Put an empty file that seems to be of some size into a folder that Spark watches, later than the one before.
 
     Spark goes by the times of files in milliseconds: `last` is that of the one before, in nanoseconds, and what is
     given back is this one's.

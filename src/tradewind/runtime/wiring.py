@@ -1,0 +1,154 @@
+"""What joins the sites of a run: the backbone server, its channels, the links between sites, and news of commits."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tradewind.backbone.channels import Limits, create
+from tradewind.backbone.commits import Placed
+from tradewind.backbone.connection import Connection
+from tradewind.backbone.counting import Counted
+from tradewind.backbone.disturbances import Disturbance
+from tradewind.backbone.links import Links, LinkShape
+from tradewind.backbone.names import Address
+from tradewind.backbone.news import News
+from tradewind.backbone.retention import trim
+from tradewind.backbone.server import Server
+from tradewind.errors import InternalError, TradewindError
+from tradewind.fragments.deployed import Deployed
+from tradewind.frontends.deployment.model import Link
+
+_TIDY = 10.0
+
+
+@dataclass(frozen=True)
+class Network:
+    """How links behave: as declared, unless they are not to be imitated, and disturbed at times."""
+
+    disturbances: Sequence[Disturbance] = ()
+    imitate: bool = True
+    backbone: str | None = None
+    """The URL of a server that runs already; without it one is started."""
+
+
+@dataclass
+class Wiring:
+    """The backbone of a run, from its start to its end."""
+
+    name: str
+    """What the deployment is called there."""
+    deployed: Deployed
+    links: Sequence[Link]
+    network: Network
+    folder: Path
+    _server: Server | None = None
+    _connection: Connection | None = None
+    _links: Links | None = None
+    _news: News | None = None
+    _counts: dict[tuple[str, str], Counted] = field(default_factory=dict)
+    _stopping: threading.Event = field(default_factory=threading.Event)
+    _janitor: threading.Thread | None = None
+    _untidy: TradewindError | None = None
+
+    def start(self) -> None:
+        """Start the server, make all channels, and let the links carry them."""
+        if self.network.backbone is None:
+            self._server = Server.start(self.folder)
+        self._connection = Connection.open(self.url)
+        for channel in self.deployed.channels.values():
+            for site in channel.sites:
+                create(self._connection, self.address(site, channel.name))
+        self._links = Links(self.url, self.name, self._shapes(), disturbances=self.network.disturbances)
+        for channel in self.deployed.channels.values():
+            for begin, end in channel.hops:
+                self._links.carry(begin, end, channel.name)
+        self._links.start()
+        self._janitor = threading.Thread(target=self._tidy, args=(self._connection,), name="janitor", daemon=True)
+        self._janitor.start()
+
+    def address(self, site: str, channel: str) -> Address:
+        """Where a channel is to be found at a site."""
+        return Address(self.name, site, channel)
+
+    @property
+    def url(self) -> str:
+        """Where the server listens."""
+        return self._server.url if self._server is not None else self.network.backbone or ""
+
+    @property
+    def server(self) -> Server | None:
+        """The server, if it was started here."""
+        return self._server
+
+    @property
+    def connection(self) -> Connection:
+        """A connection to it."""
+        if self._connection is None:
+            raise InternalError("the backbone has not been started.")
+        return self._connection
+
+    @property
+    def links_between(self) -> Links:
+        """The links between sites, to be cut, healed and slowed down."""
+        if self._links is None:
+            raise InternalError("the links have not been started.")
+        return self._links
+
+    def listen(self, wanted: Mapping[Address, int], told: Callable[[Address, Placed], None]) -> None:
+        """Tell of each commit on some channels, behind a number."""
+        self._news = News(self.url, wanted, told)
+
+    def _shapes(self) -> list[LinkShape]:
+        """Every declared link, in the directions that it has."""
+        found: list[LinkShape] = []
+        for link in self.links:
+            ways = [link.between] if link.one_way else [link.between, link.between[::-1]]
+            mbps, ms = (link.mbps, link.ms) if self.network.imitate else (None, 0.0)
+            found.extend(LinkShape(begin, end, mbps, ms) for begin, end in ways)
+        return found
+
+    def _tidy(self, connection: Connection) -> None:
+        """Remove, from time to time, what all who read a channel have read."""
+        try:
+            while not self._stopping.wait(_TIDY):
+                for channel in self.deployed.channels.values():
+                    for site in channel.sites:
+                        if self._stopping.is_set():
+                            return
+                        trim(connection, self.address(site, channel.name), Limits())
+        except TradewindError as error:
+            self._untidy = error
+
+    def raise_failures(self) -> None:
+        """Raise what has ended a part of it."""
+        parts = (self._server, self._links, self._news)
+        failures = [part.failure for part in parts if part is not None]
+        for failure in (*failures, self._untidy):
+            if failure is not None:
+                raise failure
+
+    def counts(self) -> dict[tuple[str, str], Counted]:
+        """What crossed each link, also after the end."""
+        return self._links.counts() if self._links is not None else self._counts
+
+    def stop(self) -> None:
+        """End all of it; what was stored stays."""
+        self._stopping.set()
+        if self._janitor is not None:
+            self._janitor.join()
+        if self._news is not None:
+            self._news.stop()
+            self._news = None
+        if self._links is not None:
+            counts = self._links.counts()
+            self._links.stop()
+            self._counts, self._links = counts, None
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if self._server is not None:
+            self._server.stop()
+            self._server = None

@@ -1,0 +1,135 @@
+"""What goes wrong between sites leaves no trace in the answer: processes killed, links cut, streams deleted."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.sites.shops import Shops, write
+from tradewind.backbone.channels import Reader, delete
+from tradewind.backbone.connection import Connection
+from tradewind.backbone.disturbances import Disturbance
+from tradewind.backbone.names import Address
+from tradewind.backbone.server import Server
+from tradewind.errors import RunError
+from tradewind.runtime.planned import planned
+from tradewind.runtime.wiring import Network
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.faults]
+
+KILLS = 4
+"""Of each of five deployments, one after the other on the same state: twenty seeds in all."""
+
+
+def command(shops: Shops) -> list[str]:
+    state = str(shops.folder / "state")
+    return [sys.executable, "-m", "tradewind.cli.main", "run", str(shops.file), "--until-done", "--state", state, "-q"]
+
+
+def seen_twice(shops: Shops) -> list[str]:
+    """Channels on which a batch was committed twice, at any site."""
+    found = []
+    server = Server.start(shops.folder / "state" / "backbone")
+    connection = Connection.open(server.url)
+    try:
+        for channel in planned(shops.found).deployed.channels.values():
+            for site in channel.sites:
+                commits = Reader(connection, Address("shops", site, channel.name)).commits(0)
+                orders = [placed.commit.order for placed in commits]
+                if orders != sorted(set(orders)):
+                    found.append(f"{channel.name} at {site}: {orders}")
+    finally:
+        connection.close()
+        server.stop()
+    return found
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_killed_at_random_moments_it_goes_on_as_if_nothing_had_been(tmp_path, seed) -> None:
+    chance = random.Random(seed)
+    shops = Shops(tmp_path, seed)
+    for _ in range(KILLS):
+        process = subprocess.Popen(command(shops), stderr=subprocess.PIPE, start_new_session=True)
+        _wait_for_fragments(shops, process)
+        time.sleep(chance.uniform(0, 6))
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+    done = subprocess.run(command(shops), capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    shops.check()
+    assert seen_twice(shops) == []
+
+
+def _wait_for_fragments(shops: Shops, process: subprocess.Popen) -> None:
+    """Before they are there nothing happens that could be interrupted."""
+    state = shops.folder / "state"
+    epochs = _text(state / "epoch.json")
+    deadline = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < deadline and _text(state / "epoch.json") == epochs:
+        time.sleep(0.05)
+
+
+def _text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def test_the_server_killed_in_the_middle(spark, tmp_path) -> None:
+    shops = Shops(tmp_path, 11)
+    with shops.found.run(state=tmp_path / "state", spark=spark) as live:
+        server = live.wiring.server
+        assert server is not None
+        killed = 0
+        while not live.wait(1.5):
+            if killed < 3:
+                os.kill(server.pid, signal.SIGKILL)
+                killed += 1
+        assert killed
+        assert server.restarts >= 1
+    shops.check()
+
+
+def test_a_cut_link_makes_answers_tentative_and_is_made_good_after_it_heals(spark, tmp_path) -> None:
+    shops = Shops(tmp_path, 12)
+    network = Network((Disturbance("north", "depot", None, 0.0, None),))
+    with shops.found.run(state=tmp_path / "state", spark=spark, network=network) as live:
+        missing = ()
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and not (missing and live.totals["best"].tentative):
+            assert not live.wait(0.2), "it ends though a shop is cut off"
+            missing = live.missing().get("best", ())
+        assert missing == ("sales/north",)
+        totals = live.totals["best"]
+        assert (totals.final, totals.tentative > 0) == (0, True)
+        assert live.links()["north", "depot"].cut
+        live.wiring.links_between.heal("north", "depot")
+        assert live.wait(120)
+    shops.check()
+
+
+def test_more_rows_after_the_end_take_back_what_only_the_end_made_true(spark, tmp_path) -> None:
+    shops = Shops(tmp_path, 13)
+    with shops.found.run(state=tmp_path / "state", spark=spark) as live:
+        live.wait()
+    shops.check()
+    more = [(time * 1_000_000, "i1", 5) for time in range(90, 130, 4)]
+    shops.rows["sales"]["south"] += more
+    write(tmp_path / "data" / "south", more, shops.found.streams["sales"].source.schema, 1, first=50)
+    with shops.found.run(state=tmp_path / "state", spark=spark) as live:
+        live.wait()
+    shops.check()
+
+
+def test_a_stream_deleted_from_outside_ends_the_run_with_its_name(spark, tmp_path) -> None:
+    shops = Shops(tmp_path, 14)
+    channel = next(iter(planned(shops.found).deployed.channels.values()))
+    with shops.found.run(state=tmp_path / "state", spark=spark, until_done=False) as live:
+        delete(live.wiring.connection, Address("shops", channel.sites[-1], channel.name))
+        with pytest.raises(RunError, match=channel.name):
+            live.wait(120)
