@@ -58,6 +58,17 @@ class Case:
         return wrong
 
 
+def deployment_after(seed: int, step: int, folder: Path) -> Case:
+    """The first case from a seed on, step by step: not every seed makes one."""
+    while True:
+        place = folder / str(seed)
+        place.mkdir()
+        case = random_deployment(seed, place)
+        if case is not None:
+            return case
+        seed += step
+
+
 def random_deployment(seed: int, folder: Path) -> Case | None:
     """None where no plan need give the same answer, since the order in which rows come together decides it."""
     chance = random.Random(seed)
@@ -125,7 +136,7 @@ def _links(names: list[str], chance: random.Random) -> tuple[Link, ...]:
 
 def _answers(graph: Graph, data: Rows) -> dict[str, Counter]:
     run = Run(graph, {stream: list(origins) for stream, origins in data.items()})
-    run.feed({stream: {o: rows for o, rows in origins.items()} for stream, origins in data.items()})
+    run.feed(data)
     run.end()
     return {name: run.answer(name) for name in graph.names}
 

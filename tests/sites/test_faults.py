@@ -99,7 +99,7 @@ def test_a_cut_link_makes_answers_tentative_and_is_made_good_after_it_heals(spar
     shops = Shops(tmp_path, 12)
     network = Network((Disturbance("north", "depot", None, 0.0, None),))
     with shops.found.run(state=tmp_path / "state", spark=spark, network=network) as live:
-        missing = ()
+        missing: tuple[str, ...] = ()
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline and not (missing and live.totals["best"].tentative):
             assert not live.wait(0.2), "it ends though a shop is cut off"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
-from tests.sites.random_deployments import random_deployment, run_all
+from tests.sites.random_deployments import deployment_after, run_all
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -15,11 +13,6 @@ CASES = 30
 
 @pytest.mark.parametrize("number", range(CASES))
 def test_every_cut_gives_the_answer_that_was_asked_for(spark, tmp_path, number) -> None:
-    for seed in itertools.count(number, CASES):
-        folder = tmp_path / str(seed)
-        folder.mkdir()
-        case = random_deployment(seed, folder)
-        if case is not None:
-            break
+    case = deployment_after(number, CASES, tmp_path)
     run_all(case, spark)
-    assert case.differences() == {}, f"seed {seed}, planner {case.planner}"
+    assert case.differences() == {}, f"{case.found.name}, planner {case.planner}"

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from tradewind.errors import DataError
 
-
 Payload = bytes
 """What a message holds; a commit has a property of the other name."""
 

@@ -19,7 +19,9 @@ from tradewind.experiments.registry import EXPERIMENTS
 from tradewind.frontends.deployment.file import deployment
 from tradewind.frontends.flow.kinds import BOXES
 from tradewind.placement.planners import PLANNERS
+from tradewind.rewrites.alternatives import OFFERED
 from tradewind.rewrites.engine import rewrite
+from tradewind.rewrites.rule import Rule
 from tradewind.rewrites.rules import RULES
 
 ROOT = Path(__file__).parents[3]
@@ -80,7 +82,16 @@ def boxes() -> list[str]:
 
 def rules() -> list[str]:
     """The rules in the order in which they are tried."""
-    return _table(("rule", "law", "why it helps"), [(f"`{rule.name}`", rule.law, rule.helps) for rule in RULES])
+    return _laws(RULES)
+
+
+def offered() -> list[str]:
+    """The rules that are only offered."""
+    return _laws(OFFERED)
+
+
+def _laws(some: Iterable[Rule]) -> list[str]:
+    return _table(("rule", "law", "why it helps"), [(f"`{rule.name}`", rule.law, rule.helps) for rule in some])
 
 
 def planners() -> list[str]:
@@ -118,6 +129,7 @@ PICTURES: dict[str, tuple[str, tuple[str, ...], bool]] = {
 
 TABLES: dict[str, Callable[[], list[str]]] = {
     "functions": functions, "aggregates": aggregates, "operators": operators, "boxes": boxes, "rules": rules,
+    "offered": offered,
     "packages": packages, "planners": planners, "experiments": experiments,
 }  # fmt: skip
 

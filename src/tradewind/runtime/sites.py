@@ -19,6 +19,7 @@ from tradewind.backbone.counting import Counted
 from tradewind.backbone.names import Address
 from tradewind.fragments.deployed import Deployed, Fragment
 from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.runtime.gate import Gate
 from tradewind.runtime.wiring import Network, Wiring
 from tradewind.spark.buckets.dispatch import needs_arrival
 from tradewind.spark.channels.inlets import Inlets
@@ -33,6 +34,8 @@ from tradewind.spark.sinks import Sink
 from tradewind.spark.sources.reading import reader
 
 _LOOK = 0.05
+_GATHER = 3.0
+"""Seconds that a commit waits at most for those of other channels, when everything is read as fast as it can be."""
 _PATIENCE = 30_000_000
 """So far, in microseconds, an origin may be behind the others where no freshness is wished."""
 
@@ -72,6 +75,9 @@ class Sites:
     wiring: Wiring = field(init=False)
     _closed: set[str] = field(default_factory=set)
     _watching: threading.Lock = field(default_factory=threading.Lock)
+    _gates: list[Gate] = field(default_factory=list)
+    _keeper: threading.Thread | None = None
+    _stopping: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
         setting = self.setting
@@ -136,22 +142,37 @@ class Sites:
     def _listen(self) -> None:
         """Let every fragment know of the commits on its channels, from where it stands."""
         wanted: dict[Address, int] = {}
-        tickets: dict[Address, list[Tickets]] = {}
+        gates: dict[Address, list[Gate]] = {}
         for one in self.running.values():
             inlets = one.intake.inlets
             if inlets is None:
                 continue
-            positions = one.engine.memory.committed.notes.get("positions", {})
+            notes = one.engine.memory.committed.notes
+            ended = [name for name, closed in notes.get("closed", {}).items() if closed is not None]
+            gate = Gate(inlets.addresses, ended, inlets.tickets.issue, patience=self._gathering)
+            self._gates.append(gate)
             for name, address in inlets.addresses.items():
-                after = positions.get(name, 0)
+                after = notes.get("positions", {}).get(name, 0)
                 wanted[address] = min(after, wanted.get(address, after))
-                tickets.setdefault(address, []).append(inlets.tickets)
+                gates.setdefault(address, []).append(gate)
 
         def told(address: Address, placed: Placed) -> None:
-            for one in tickets[address]:
-                one.issue(address.channel, placed.number, placed.commit.bytes)
+            for gate in gates[address]:
+                gate.told(address.channel, placed)
 
         self.wiring.listen(wanted, told)
+        self._keeper = threading.Thread(target=self._open_gates, name="tradewind-gates", daemon=True)
+        self._keeper.start()
+
+    @property
+    def _gathering(self) -> float:
+        """How long a commit may wait for those of other channels: where triggers are timed they gather enough."""
+        return _GATHER if self.setting.until_done else 0.0
+
+    def _open_gates(self) -> None:
+        while not self._stopping.wait(_LOOK):
+            for gate in self._gates:
+                gate.look()
 
     def _intake(self, fragment: Fragment) -> Intake:
         setting = self.setting
@@ -204,6 +225,9 @@ class Sites:
 
     def stop(self) -> None:
         """Stop everything; what was committed stays."""
+        self._stopping.set()
+        if self._keeper is not None:
+            self._keeper.join()
         for one in self.running.values():
             one.stop()
             one.engine.release()

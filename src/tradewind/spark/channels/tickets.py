@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from tradewind.backbone.commits import Placed
 from tradewind.spark.sources.places import drop, tracked_files
 
 _MEGABYTES_256 = 256_000_000
@@ -28,11 +29,11 @@ class Tickets:
         self._last = 0
         self._lock = threading.Lock()
 
-    def issue(self, channel: str, number: int, size: int) -> None:
-        """A commit has come, with so many bytes."""
+    def issue(self, channel: str, placed: Placed) -> None:
+        """A commit has come."""
         with self._lock:
-            name = f"commit-{self._channels.index(channel):04}-{number:018}"
-            self._last = drop(self._folder, name, self._last, size)
+            name = f"commit-{self._channels.index(channel):04}-{placed.number:018}"
+            self._last = drop(self._folder, name, self._last, placed.commit.bytes)
 
     def tracked(self, spark: SparkSession, *, one_each: bool) -> DataFrame:
         """A streaming frame over the tickets; with `one_each`, a batch takes one of them."""

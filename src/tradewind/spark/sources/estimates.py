@@ -120,7 +120,9 @@ def _chao(counts: Codes, rows: float) -> float:
     if not once or share >= 1:
         return float(len(counts))
     again = 2 * twice * size / max(1.0, size - 1) + once * share / (1 - share)
-    return min(rows, len(counts) + once * once / again)
+    # Of few values that were seen once, and none or one twice, the usual correction for small numbers makes less.
+    missed = min(once * once / again, once * (once - 1) / (2 * (twice + 1)))
+    return min(rows, len(counts) + missed)
 
 
 def _thinned(counts: Codes, size: int) -> _Curve:

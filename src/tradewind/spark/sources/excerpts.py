@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.orc as po
 
 from tradewind.algebra.schema import Schema
 from tradewind.spark.sources.columnar import fitted
@@ -30,10 +29,10 @@ _PLACES = 8
 _MOST_PLACES = 256
 """and in so many at most,"""
 _SHORTEST = 4 << 10
-_LONGEST = 64 << 10
+_LONGEST = 128 << 10
 """in pieces of so many bytes."""
 _LARGE = 64 << 20
-"""Stripes and batches of more bytes are not looked at."""
+"""Arrow's batches of more bytes are not looked at."""
 _BY_NAME = ("json", "xml")
 """Formats in which each record names its columns, so that only some of them need be converted."""
 
@@ -65,11 +64,11 @@ class Excerpt(NamedTuple):
 def spans(files: Sequence[File], budget: int) -> dict[File, list[Span]]:
     """Where to look: stretches of files, spread over all bytes, about as long as the budget together."""
     total = sum(file.size for file in files)
-    if total <= budget and len(files) <= _MOST_PLACES:
+    if total <= max(budget, _PLACES * _SHORTEST) and len(files) <= _MOST_PLACES:
         return {file: [Span(0, file.size)] for file in files}
     piece = max(_SHORTEST, min(_LONGEST, budget // _PLACES))
     many = max(_PLACES, min(_MOST_PLACES, budget // min(piece, -(-total // len(files)))))
-    places = [max(0, total - piece) * number // (many - 1) for number in range(many)]
+    places = [(total - 1) * number // (many - 1) for number in range(many)]
     found: dict[File, list[Span]] = {}
     before = taken = 0
     for file in files:
@@ -91,11 +90,8 @@ def _add(known: list[Span], span: Span) -> None:
 def excerpts(file: File, wanted: Sequence[Span], format_: str, reading: Reading, names: Sequence[str]) -> list[Excerpt]:
     """Rows of a file, with the named columns, from some places in it."""
     narrow = Schema(tuple((name, reading.schema.type_of(name)) for name in names))
-    length = sum(span.end - span.start for span in wanted)
-    if format_ == "orc":
-        return [_orc(file, length, narrow)]
     if format_ == "arrow":
-        return [_arrow(file, length, narrow)]
+        return [_arrow(file, sum(span.end - span.start for span in wanted), narrow)]
     reading = replace(reading, schema=narrow if format_ in _BY_NAME else reading.schema, careful=True)
     found = []
     with TemporaryDirectory(prefix="tradewind-") as folder:
@@ -146,19 +142,6 @@ def _beginning(file: File, length: int, compressed: str | None) -> tuple[bytes, 
         return data, float(min(raw.tell(), file.size)) if stream.read(1) else float(file.size)
 
 
-def _orc(file: File, length: int, schema: Schema) -> Excerpt:
-    opened = po.ORCFile(file.path)
-    tables = [fitted(opened.schema.empty_table(), schema)]
-    each = file.size / max(1, opened.nstripes)
-    for number in range(opened.nstripes if each <= _LARGE else 0):
-        tables.append(fitted(pa.Table.from_batches([opened.read_stripe(number)]), schema))
-        if (number + 1) * each >= length:
-            break
-    rows = pa.concat_tables(tables)
-    covered = file.size * rows.num_rows / max(1, opened.nrows)
-    return Excerpt(rows, covered, file.size - covered)
-
-
 def _arrow(file: File, length: int, schema: Schema) -> Excerpt:
     with pa.OSFile(file.path) as source:
         if source.read(6) == b"ARROW1":
@@ -175,5 +158,7 @@ def _arrow(file: File, length: int, schema: Schema) -> Excerpt:
                 if source.tell() >= length:
                     break
             covered = float(source.tell())
+    for batch in batches:
+        batch.validate(full=True)  # a damaged one may point anywhere
     tables = [fitted(pa.Table.from_batches([batch]), schema) for batch in batches]
     return Excerpt(pa.concat_tables(tables), covered, file.size - covered)

@@ -29,7 +29,7 @@ from tradewind.spark.packing import packed
 from tradewind.spark.sources.estimates import spread
 from tradewind.spark.sources.figures import Figures, key_of, remember, remembered
 from tradewind.spark.sources.options import checked
-from tradewind.spark.sources.samples import Place, Sample, place, tried
+from tradewind.spark.sources.samples import LOOKED_AT, Place, Sample, place, tried
 
 SAMPLE = 100_000
 """So many rows of a stream are looked at, of all its origins together."""
@@ -37,7 +37,7 @@ _COUNTED = ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "DECIMAL", "DATE"
 """Types of whose values planning wants to know how many there are."""
 _STRAY = 20
 """Times are not trusted if, but for the first and the last hundredth of the rows, they reach so many times less far."""
-_LONG = 500
+_LONG = 300
 """Shorter runs do not tell how well rows pack."""
 _WEIGHED = 8
 """About so many runs of an origin are packed."""
@@ -133,10 +133,9 @@ def _samples(stream: DeclaredStream, columns: Sequence[str], base: Path) -> dict
     """A sample of each origin that has files with rows in them."""
     found: dict[str, Place] = {}
     for site, origin in stream.origins.items():
-        if origin.format not in (None, "rate", "push"):
-            at = tried(partial(place, stream.source, origin, base))
-            if at is not None and at.rows:
-                found[site] = at
+        at = tried(partial(place, stream.source, origin, base)) if origin.format in LOOKED_AT else None
+        if at is not None and at.rows:
+            found[site] = at
     time = stream.source.schema.time
     names = list(dict.fromkeys([*columns, *([] if time is None else [time])]))
     total = sum(at.rows for at in found.values())

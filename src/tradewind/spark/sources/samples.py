@@ -30,6 +30,8 @@ from tradewind.spark.sources.options import checked
 from tradewind.spark.sources.parsing import Reading
 from tradewind.spark.sources.places import place_of
 
+LOOKED_AT = ("parquet", "arrow", "json", "csv", "xml", "text", "binary")
+"""Formats of files that are looked at; ORC is not, because a damaged file can bring its reader down, and all with it."""
 _RUN = 4096
 """So many rows that follow one another make a run, at most,"""
 _SHORTEST_RUN = 256
