@@ -93,11 +93,15 @@ def test_a_picture_that_cannot_be_written_fails_with_1() -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_the_demo_computes_its_claims() -> None:
-    done = tradewind("demo", "--rows", "300", "--seed", "7")
+def test_the_demo_computes_its_claims(tmp_path) -> None:
+    page = tmp_path / "told.html"
+    done = tradewind("demo", "--scale", "0.02", "--seed", "7", "--report", str(page))
     assert done.returncode == 0, done.stderr
     assert "every row of every answer is final: yes" in done.stdout
-    assert "equal to plain batch Spark SQL on the same files: yes" in done.stdout
+    assert "equal to plain Spark on all data: yes" in done.stdout
+    assert "ap-dc → hq" in done.stdout
+    assert "everything read" in done.stderr
+    assert page.read_text(encoding="utf-8").count("<svg") > 1
 
 
 def test_unknown_demos_are_bad_input() -> None:

@@ -12,8 +12,10 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 TRADEWIND = Path(sys.executable).with_name("tradewind")
-TOO_LONG_HERE = {"setup", "test", "lint", "lock", "bench", "docs"}
-"""Sub-commands of ./dev that would run these tests again, or change the environment that they run in."""
+TOO_LONG_HERE = {"setup", "test", "lint", "lock", "bench", "docs", "demo"}
+"""Sub-commands of ./dev that would run these tests again, or change the environment that they run in; the demonstration
+runs in tests/cli, with less data.
+"""
 
 
 def blocks(kind: str) -> list:

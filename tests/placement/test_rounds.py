@@ -84,6 +84,21 @@ def test_of_very_many_skewed_groups_those_that_can_win_are_sent(beside: str) -> 
     check_answers(deployment, chosen, 3)
 
 
+def test_rows_that_may_not_leave_stay_where_they_are() -> None:
+    kept = "    time: ts\n    leave_region: aggregated\n"
+    text = requests(1e6, 1.1, 3, beside=", avg(ms) AS mean").replace("    time: ts\n", kept)
+    deployment = load(text)
+    chosen = choose(deployment)
+    assert rounds(chosen)
+    links = chosen.problem.network
+    for hop in chosen.plan.hops:
+        within = chosen.problem.contents[hop.content].within
+        assert within is None or {int(links.start[hop.link]), int(links.end[hop.link])} <= within
+    check_answers(deployment, chosen, 4)
+    pinned = load(text.replace("deliver: {site: hq}", "deliver: {site: hq}\n    pin: {join: hq}"))
+    assert choose(pinned).cost > chosen.cost
+
+
 def test_of_few_groups_partials_are_sent() -> None:
     deployment = load(requests(30, 1.1))
     chosen = choose(deployment)
@@ -101,12 +116,15 @@ def test_the_choice_is_the_cheapest_that_there_is() -> None:
     assert not rounds(choose(costly))  # a join at an edge costs more than it saves
 
 
-def test_rounds_beside_other_queries_and_other_objectives() -> None:
-    others = TOP.format(k=5, beside="").replace("top:", "fewer:")
-    text = requests(1e6, 1.1, more=others)
-    deployment = load(text)
+def test_rounds_beside_other_queries() -> None:
+    """Partials serve both queries, so that rounds pay only if both are planned in rounds."""
+    deployment = load(requests(1e6, 1.1, more=TOP.format(k=5, beside="").replace("top:", "fewer:")))
     chosen = choose(deployment)
     assert rounds(chosen)
     check_answers(deployment, chosen, 10)
+
+
+def test_other_planners_and_objectives_do_not_weigh_rounds() -> None:
+    text = requests(1e6, 1.1)
     assert not rounds(choose(load(text.replace("objective: dollars", "objective: latency"))))
-    assert not rounds(choose(deployment, "ship-all"))
+    assert not rounds(choose(load(text), "ship-all"))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from tradewind.backbone.commits import Placed
 from tradewind.backbone.connection import Connection
+from tradewind.backbone.jetstream import RefusedError, place, told
 from tradewind.backbone.listening import Listener
 from tradewind.backbone.names import Address
 from tradewind.backbone.watch import Watch
@@ -36,7 +37,8 @@ class News:
         listener = await Listener.opened(url)
         for address, after in wanted.items():
             watch = Watch(self._connection, listener, address, after)
-            self._tasks += [asyncio.create_task(watch.follow()), asyncio.create_task(self._tell(address, watch))]
+            self._tasks.append(asyncio.create_task(_followed(address, watch)))
+            self._tasks.append(asyncio.create_task(self._tell(address, watch)))
         for task in self._tasks:
             task.add_done_callback(self._over)
         return listener
@@ -63,3 +65,10 @@ class News:
                 task.cancel()
             await asyncio.wait(waiting, timeout=_LOOK)
         await self._listener.close()
+
+
+async def _followed(address: Address, watch: Watch) -> None:
+    try:
+        await watch.follow()
+    except RefusedError as refused:
+        raise told(refused, place(address)) from None

@@ -89,6 +89,8 @@ def run(  # noqa: PLR0917, the command line's options come as parameters
     # Spark takes the signals for itself when it starts, so they are taken after it.
     with live, _interruptible() as interrupted:
         progress.say(f"running {file} at {_where(live)}; state in {live.state}")
+        for line in live.planned.figures if live.planned is not None else ():
+            progress.say(f"  {line}")
         ended = _watch(live, limit, interrupted, lambda: progress.say_links(live))
         totals = live.totals
     seconds = time.perf_counter() - begin

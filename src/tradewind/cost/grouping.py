@@ -27,7 +27,7 @@ from tradewind.cost.assumptions import Assumptions
 from tradewind.cost.declared import DISTINCT
 from tradewind.cost.flow import Figures, Flow, Windows
 from tradewind.cost.groups import expected_groups, group_sizes
-from tradewind.cost.packed import Values, batch_bytes, column_bytes, window_bytes
+from tradewind.cost.packed import Values, column_bytes, sent_bytes, window_bytes
 from tradewind.cost.rows import Inputs
 from tradewind.cost.selectivity import count_values
 from tradewind.cost.states import Group, answer_bytes, leaves, state_bytes
@@ -129,7 +129,7 @@ def _window_weight(type_: DataType, windows: Windows, batch: Batch) -> float:
 
 def _flow(batch: Batch, columns: dict[str, Figures], schema: Schema, below: Flow, lifted: float | None) -> Flow:
     rows = batch.groups / batch.seconds
-    beside = batch_bytes(sum(leaves(type_) for _, type_ in schema.columns)) / batch.seconds
+    beside = sent_bytes(sum(leaves(type_) for _, type_ in schema.columns)) / batch.seconds
     # A batch without any row is not sent.
     sent = -math.expm1(-batch.rows) if batch.rows < 30 else 1.0
     return Flow(rows, columns, below.streams, batch.seconds, rows if lifted is None else lifted, beside * sent)
@@ -214,7 +214,7 @@ def finish(node: Finish, inputs: Inputs, _: Assumptions) -> Flow:
         columns[name] = Figures(answer_bytes(call, node.schema.type_of(name), group))
     beside = 0.0
     if flow.flush_seconds is not None:
-        beside = batch_bytes(sum(leaves(type_) for _, type_ in node.schema.columns)) / flow.flush_seconds
+        beside = sent_bytes(sum(leaves(type_) for _, type_ in node.schema.columns)) / flow.flush_seconds
     return replace(
         flow,
         columns=columns,

@@ -20,6 +20,8 @@ BATCH_BYTES = 215.0
 """What a batch weighs without its columns: the schema's and the batch's heads and the end."""
 BATCH_COLUMN_BYTES = 130.0
 """What each column adds to the heads of a batch: its name, its type, its buffers' places and padding."""
+MESSAGES_BYTES = 500.0
+"""What a batch weighs beside its rows on its way over a link: the frame of its part, and its commit with the marks."""
 CONSTANT = 0.002
 """A value that is the same in all rows of a batch, or follows its like in a sorted column."""
 FRESH_TEXT = 6.0
@@ -149,3 +151,8 @@ def window_bytes(type_: DataType, windows: float) -> float:
 def batch_bytes(columns: int) -> float:
     """What a batch with so many columns, those inside of others counted too, weighs beside its rows."""
     return BATCH_BYTES + BATCH_COLUMN_BYTES * columns
+
+
+def sent_bytes(columns: int) -> float:
+    """What a batch with so many columns weighs without its rows when it crosses a link."""
+    return batch_bytes(columns) + MESSAGES_BYTES

@@ -16,7 +16,7 @@ from tradewind.algebra.types import MICROS
 from tradewind.cost.assumptions import Assumptions
 from tradewind.cost.flow import Flow
 from tradewind.cost.groups import expected_groups
-from tradewind.cost.packed import batch_bytes
+from tradewind.cost.packed import sent_bytes
 from tradewind.cost.states import leaves
 from tradewind.cost.thresholds import Expected, expected_rounds
 from tradewind.rewrites.partials import partials
@@ -46,7 +46,7 @@ class Given:
             most = max(1.0, self.groups)
             columns = {n: replace(c, distinct=min(most, c.distinct or most)) for n, c in columns.items()}
         rows = self.rows_per_second
-        beside = batch_bytes(sum(leaves(type_) for _, type_ in self.node.schema.columns)) / self.seconds
+        beside = sent_bytes(sum(leaves(type_) for _, type_ in self.node.schema.columns)) / self.seconds
         return Flow(rows, columns, general.streams, self.seconds, rows, beside * min(1.0, rows * self.seconds))
 
 

@@ -30,10 +30,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
+from tradewind.errors import NoPlanError
 from tradewind.placement.choices import Choices
 from tradewind.placement.exact import exact
 from tradewind.placement.ground import Ground
@@ -174,13 +176,14 @@ def _ways(ground: Ground, one: Asked, running: Running) -> Iterator[Running]:
     choices = one.staged.choices
     for stages in one.staged.stages:
         for site in _Trials(ground, [Asked(one.goal, choices)], running).meeting_places(stages[-1])[:HUBS]:
+            goals = [*(Goal(key, key, site) for key in stages), one.goal]
             found = running.copy()
-            for key in stages:
-                found.add(key, exact(ground, choices, Goal(key, key, site), found), choices.origins)
-            found.add(one.goal.query, exact(ground, choices, one.goal, found), choices.origins)
-            for key in stages:
-                found.remove(key)
-            yield found
+            with suppress(NoPlanError):  # some of it may not come to this site
+                for goal in goals:
+                    found.add(goal.query, exact(ground, choices, goal, found), choices.origins)
+                for key in stages:
+                    found.remove(key)
+                yield found
 
 
 class _Trials:

@@ -55,20 +55,20 @@ class Names:
     """The last microsecond of a group's window."""
     total: str
     """What is known to be there of the value."""
-    bound: str
-    """What a group must have of it."""
-    least: str
-    """The least total of the first k groups."""
     givers: str
-    spread: str
-    """How many inputs gave a group, and the sum of their limits."""
+    """How many inputs gave a group."""
     key: str
     """The keys in one struct."""
     those: str
     """In one struct, the keys among whose groups the first k are wanted."""
+    least: str
+    """The least total of the first k groups."""
+    bound: str
     bound_last: str
     bound_those: str
-    """The window and the keys that a threshold is for."""
+    """A limit, and the window and the keys that it is for."""
+    most: str
+    """What all inputs together may have of a group."""
     candidate: str
     candidate_last: str
     """The keys and the window of a candidate."""
@@ -136,30 +136,32 @@ class Rounds:
         """An m-th, rounded up, of the k-th greatest sum of what was given in round 1."""
         sums = Aggregate(Union(self.first), self._keys, _sums(self.names.total))
         share = len(self.parts)
-        return self._limit(sums, f"({self.names.least} + {share - 1}L) div {share}L")
+        return self._bound(sums, f"({self.names.least} + {share - 1}L) div {share}L")
 
     @cached_property
     def sent(self) -> tuple[Map, ...]:
         """Round 2: each input's groups of which it has at least the threshold."""
         total, bound = self.names.total, self.names.bound
-        kept = _kept(*self._keys, total, bound)
-        return tuple(Map(self._above(node, self.threshold, f"{total} >= {bound}"), kept) for node in self.totals)
+        kept = _kept(*self._keys, total)
+        found = (_where(self._bounded(node, self.threshold), f"{total} >= {bound}") for node in self.totals)
+        return tuple(Map(node, kept) for node in found)
 
     @cached_property
     def seen(self) -> Aggregate:
-        """What is known of each group that was given in round 2: the sum of that, and who gave it."""
-        n = self.names
-        gave = ((n.givers, AggregateCall("count")), (n.spread, AggregateCall("sum", (Column(n.bound),))))
-        return Aggregate(Union(self.sent), self._keys, (*_sums(n.total), *gave))
+        """What is known of each group that was given in round 2: the sum of that, and how many gave it."""
+        gave = (self.names.givers, AggregateCall("count"))
+        return Aggregate(Union(self.sent), self._keys, (*_sums(self.names.total), gave))
 
     @cached_property
     def candidates(self) -> Map:
-        """The groups that may be among the first k."""
+        """The groups that may be among the first k: at most, they have what k groups have at least."""
         n = self.names
-        # All who gave a group had the same limit: it is the sum of theirs over their number.
-        missing = f"({len(self.parts)}L - {n.givers}) * greatest({n.spread} div {n.givers} - 1L, 0L)"
-        enough = self._limit(Map(self.seen, _kept(*self._keys, n.total)), n.least)
-        found = self._above(self.seen, enough, f"{n.total} + {missing} >= {n.bound}")
+        beside = self._bounded(self.seen, self.threshold)
+        missing = f"({len(self.parts)}L - {n.givers}) * greatest({n.bound} - 1L, 0L)"
+        most = parse_expression(f"{n.total} + {missing}", beside.schema)
+        known = Map(beside, (*_kept(*self._keys), (n.most, most)))
+        enough = self._bound(Map(self.seen, _kept(*self._keys, n.total)), n.least)
+        found = _where(self._bounded(known, enough), f"{n.most} >= {n.bound}")
         return Map(found, ((n.candidate, _struct(self.whole.keys)), (n.candidate_last, Column(n.last))))
 
     @cached_property
@@ -210,24 +212,26 @@ class Rounds:
     def _top(self, node: Operator) -> Top:
         return Top(node, self.k, ((self.names.total, True),), (*self.per, self.names.last))
 
-    def _limit(self, sums: Operator, text: str) -> Map:
-        """For each window, and set of groups, a limit made of the k-th greatest sum, or of the least one."""
+    def _bound(self, sums: Operator, text: str) -> Map:
+        """For each window, and set of groups, a limit: of the k-th greatest sum, or of the least if there are fewer."""
         n = self.names
         least = ((n.least, AggregateCall("min", (Column(n.total),))),)
         kth = Aggregate(self._top(sums), (*self.per, n.last), least)
-        limit = parse_expression(text, kth.schema)
         those = ((n.bound_those, _struct(self.per)),) if self.per else ()
-        return Map(kth, (*those, (n.bound_last, Column(n.last)), (n.bound, limit)))
+        return Map(kth, (*those, (n.bound_last, Column(n.last)), (n.bound, parse_expression(text, kth.schema))))
 
-    def _above(self, node: Operator, limit: Map, condition: str) -> Filter:
-        """Groups beside the limit of their window and set, where the condition on both holds."""
+    def _bounded(self, node: Operator, bound: Map) -> Join:
+        """Groups beside the limit of their window and set."""
         n = self.names
         keys = [(n.last, n.bound_last)]
         if self.per:
             node = Map(node, (*_kept(*node.schema.names), (n.those, _struct(self.per))))
             keys.append((n.those, n.bound_those))
-        both = Join(node, limit, "inner", tuple(keys))
-        return Filter(both, parse_condition(condition, both.schema))
+        return Join(node, bound, "inner", tuple(keys))
+
+
+def _where(node: Operator, condition: str) -> Filter:
+    return Filter(node, parse_condition(condition, node.schema))
 
 
 def _kept(*names: str) -> Columns:

@@ -35,32 +35,35 @@ top 3 by n DESC per window
       │     │  └─ aggregate by url per 1 minute of ts: n = count(*)  (1)
       │     │     └─ stream hits at ams
       │     └─ map candidate = named_struct('url', url), candidate_last = last  (2)
-      │        └─ filter total + (2L - givers) * greatest(spread DIV givers - 1L, 0L) >= bound
+      │        └─ filter most >= bound
       │           └─ join on last = bound_last
-      │              ├─ aggregate by url, last: total = sum(total), givers = count(*), spread = sum(bound)  (3)
-      │              │  └─ union of 2
-      │              │     ├─ keep url, last, total, bound
-      │              │     │  └─ filter total >= bound
-      │              │     │     └─ join on last = bound_last
-      │              │     │        ├─ map url, last = window.`end` - INTERVAL '1' MICROSECOND, total = n  (4)
-      │              │     │        │  └─ ↑ 1
-      │              │     │        └─ map bound_last = last, bound = (least + 1L) DIV 2L  (5)
-      │              │     │           └─ aggregate by last: least = min(total)
-      │              │     │              └─ top 3 by total DESC per last
-      │              │     │                 └─ aggregate by url, last: total = sum(total)
-      │              │     │                    └─ union of 2
-      │              │     │                       ├─ top 3 by total DESC per last
-      │              │     │                       │  └─ ↑ 4
-      │              │     │                       └─ top 3 by total DESC per last
-      │              │     │                          └─ map url, last = window.`end` - INTERVAL '1' MICROSECOND,
+      │              ├─ map url, last, most = total + (2L - givers) * greatest(bound - 1L, 0L)
+      │              │  └─ join on last = bound_last
+      │              │     ├─ aggregate by url, last: total = sum(total), givers = count(*)  (3)
+      │              │     │  └─ union of 2
+      │              │     │     ├─ keep url, last, total
+      │              │     │     │  └─ filter total >= bound
+      │              │     │     │     └─ join on last = bound_last
+      │              │     │     │        ├─ map url, last = window.`end` - INTERVAL '1' MICROSECOND, total = n  (4)
+      │              │     │     │        │  └─ ↑ 1
+      │              │     │     │        └─ map bound_last = last, bound = (least + 1L) DIV 2L  (5)
+      │              │     │     │           └─ aggregate by last: least = min(total)
+      │              │     │     │              └─ top 3 by total DESC per last
+      │              │     │     │                 └─ aggregate by url, last: total = sum(total)
+      │              │     │     │                    └─ union of 2
+      │              │     │     │                       ├─ top 3 by total DESC per last
+      │              │     │     │                       │  └─ ↑ 4
+      │              │     │     │                       └─ top 3 by total DESC per last
+      │              │     │     │                          └─ map url, last = window.`end` - INTERVAL '1' MICROSECOND,
                                                             total = n  (6)
-      │              │     │                             └─ aggregate by url per 1 minute of ts: n = count(*)  (7)
-      │              │     │                                └─ stream hits at nyc
-      │              │     └─ keep url, last, total, bound
-      │              │        └─ filter total >= bound
-      │              │           └─ join on last = bound_last
-      │              │              ├─ ↑ 6
-      │              │              └─ ↑ 5
+      │              │     │     │                             └─ aggregate by url per 1 minute of ts: n = count(*)  (7)
+      │              │     │     │                                └─ stream hits at nyc
+      │              │     │     └─ keep url, last, total
+      │              │     │        └─ filter total >= bound
+      │              │     │           └─ join on last = bound_last
+      │              │     │              ├─ ↑ 6
+      │              │     │              └─ ↑ 5
+      │              │     └─ ↑ 5
       │              └─ map bound_last = last, bound = least
       │                 └─ aggregate by last: least = min(total)
       │                    └─ top 3 by total DESC per last

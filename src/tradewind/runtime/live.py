@@ -71,7 +71,9 @@ class Live:
             self._start_afresh()
         self._refuse_foreign_deliveries()
         self.site = one_site(self._found)
-        self.planned: Planned | None = None if self.site is not None else planned(self._found, planner or "exact")
+        self.planned: Planned | None = None
+        if self.site is None:
+            self.planned = planned(self._found, planner or "exact", state=self.state)
         claim(self.state, self._identity(written))
         reports = on_batch or (lambda _: None)
         self._runner: Alone | Sites

@@ -34,6 +34,7 @@ from tradewind.spark.sinks import Sink
 from tradewind.spark.sources.reading import reader
 
 _LOOK = 0.05
+_SOON = 0.2
 _GATHER = 3.0
 """Seconds that a commit waits at most for those of other channels, when everything is read as fast as it can be."""
 _PATIENCE = 30_000_000
@@ -101,8 +102,8 @@ class Sites:
     def _interval(self, fragment: Fragment) -> float | None:
         if not self.setting.until_done:
             return self.setting.intervals[fragment.name]
-        # What is there already is to be read as soon as it can be.
-        return _LOOK if fragment.inputs else None
+        # What is there already is to be read as soon as it can be; looking more often would cost more than it gains.
+        return _SOON if fragment.inputs else None
 
     def _assembled(self, fragment: Fragment, spark: Session, epoch: int) -> Running:
         setting, connection = self.setting, self.wiring.connection

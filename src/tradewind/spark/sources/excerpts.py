@@ -32,7 +32,7 @@ _SHORTEST = 4 << 10
 _LONGEST = 128 << 10
 """in pieces of so many bytes."""
 _LARGE = 64 << 20
-"""Arrow's batches of more bytes are not looked at."""
+"""Arrow's batches of more bytes are not looked at, nor is more than that unpacked."""
 _BY_NAME = ("json", "xml")
 """Formats in which each record names its columns, so that only some of them need be converted."""
 
@@ -97,7 +97,7 @@ def excerpts(file: File, wanted: Sequence[Span], format_: str, reading: Reading,
     with TemporaryDirectory(prefix="tradewind-") as folder:
         path = Path(folder) / "excerpt"
         for data, covered, unseen in _cuts(file, wanted, format_, reading):
-            path.write_bytes(data)
+            path.write_bytes(_readable(data) if format_ == "csv" else data)
             own = reading
             if reading.options.get("header"):
                 own = replace(reading, columns=header_of(str(path), reading))
@@ -134,12 +134,32 @@ def _records(data: bytes, size: int | None) -> bytes:
     return data[: data.rfind(b"\n") + 1 if size is None else len(data) // size * size]
 
 
+def _readable(data: bytes) -> bytes:
+    """The lines that are UTF-8: of others, if they have too few or too many fields, Arrow complains to the screen."""
+    return b"".join(line for line in data.splitlines(keepends=True) if _is_text(line))
+
+
+def _is_text(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _beginning(file: File, length: int, compressed: str | None) -> tuple[bytes, float]:
     """So many bytes from a file's beginning, unpacked, and how many of its own bytes they are."""
     with pa.OSFile(file.path) as raw:
-        stream = pa.CompressedInputStream(raw, compressed) if compressed else raw
+        if compressed is None:
+            data = raw.read(length)
+            return data, float(len(data))
+        stream = pa.CompressedInputStream(raw, compressed)
         data = stream.read(length)
-        return data, float(min(raw.tell(), file.size)) if stream.read(1) else float(file.size)
+        # It is read in chunks; what else has been read must be unpacked too to know what part of it this is.
+        reached, unpacked = raw.tell(), len(data)
+        while raw.tell() == reached and unpacked < _LARGE and (more := stream.read(_SHORTEST)):
+            unpacked += len(more)
+        return data, min(reached, file.size) * len(data) / max(1, unpacked)
 
 
 def _arrow(file: File, length: int, schema: Schema) -> Excerpt:

@@ -21,8 +21,7 @@ from tradewind.algebra.operators.core import Source
 from tradewind.algebra.times import HIGHEST, LOWEST
 from tradewind.algebra.types import INTEGER_BITS, MICROS, DataType, is_fraction, is_integer
 from tradewind.cost.declared import DISTINCT
-from tradewind.cost.packed import Values, batch_bytes, column_bytes
-from tradewind.cost.states import leaves
+from tradewind.cost.packed import Values, column_bytes
 from tradewind.frontends.deployment.deployment import DeclaredStream, Deployment
 from tradewind.rewrites.columns import reads
 from tradewind.spark.packing import packed
@@ -118,15 +117,14 @@ def _complete(stream: DeclaredStream, counted: Iterable[str]) -> bool:
 
 def _generated(stream: DeclaredStream, counted: Iterable[str]) -> dict[str, int]:
     """How many values the generator makes of columns of which nothing is declared; fractions all differ."""
-    found = {}
-    for name in counted:
-        type_ = stream.source.schema.type_of(name)
-        if name not in stream.distinct and not is_fraction(type_):
-            most = (
-                2 if type_.name == "BOOLEAN" else 2 ** (INTEGER_BITS[type_] - 1) - 1 if is_integer(type_) else DISTINCT
-            )
-            found[name] = int(min(DISTINCT, most))
-    return found
+    types = {name: stream.source.schema.type_of(name) for name in counted if name not in stream.distinct}
+    return {name: int(min(DISTINCT, _most(type_))) for name, type_ in types.items() if not is_fraction(type_)}
+
+
+def _most(type_: DataType) -> float:
+    if type_.name == "BOOLEAN":
+        return 2
+    return 2 ** (INTEGER_BITS[type_] - 1) - 1 if is_integer(type_) else math.inf
 
 
 def _samples(stream: DeclaredStream, columns: Sequence[str], base: Path) -> dict[str, Sample]:
@@ -152,7 +150,9 @@ def _span(sample: Sample, time: str | None) -> int | None:
     moments = np.sort(every.drop_null().cast(pa.int64()).to_numpy())
     cut = max(1, len(moments) // 100) if len(moments) >= 10 else 0
     usual = int(moments[-1 - cut] - moments[cut])
-    return last - first if LOWEST <= first < last <= HIGHEST and usual * _STRAY >= last - first else None
+    if not LOWEST <= first < last <= HIGHEST or usual * _STRAY < last - first:
+        return None
+    return last - first + sample.beyond
 
 
 def _count(stream: DeclaredStream, counted: Sequence[str], samples: Sequence[Sample], figures: Figures) -> None:
@@ -184,12 +184,12 @@ def _weight(stream: DeclaredStream, columns: Sequence[str], sample: Sample, figu
             column_bytes(type_, values if rows is None else replace(values, rows=rows)) for type_, values in each
         )
 
-    heads = batch_bytes(sum(leaves(type_) for name, type_ in types if name in columns))
     long = [run for run in sample.runs if run.num_rows >= _LONG]
     real = expected = 0.0
     for run in long[:: max(1, len(long) // _WEIGHED)]:
         batch = run.select(list(columns)).combine_chunks().to_batches()[0]
-        real += max(0.0, len(packed(batch)) - heads)
+        empty = pa.RecordBatch.from_pylist([], schema=batch.schema)
+        real += len(packed(batch)) - len(packed(empty))
         expected += batch.num_rows * predicted(columns, batch.num_rows)
     return real / expected * predicted(stream.source.schema.names) if real > 0 and expected > 0 else None
 

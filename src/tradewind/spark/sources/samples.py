@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from tradewind.algebra.operators.core import Source
 from tradewind.algebra.schema import Schema
+from tradewind.algebra.times import LOWEST
 from tradewind.algebra.types import BIGINT
 from tradewind.frontends.deployment.model import Origin
 from tradewind.spark.columns import WEIGHT
@@ -31,7 +32,7 @@ from tradewind.spark.sources.parsing import Reading
 from tradewind.spark.sources.places import place_of
 
 LOOKED_AT = ("parquet", "arrow", "json", "csv", "xml", "text", "binary")
-"""Formats of files that are looked at; ORC is not, because a damaged file can bring its reader down, and all with it."""
+"""Formats of files that are looked at. ORC is not: a damaged file can bring its reader down, and all with it."""
 _RUN = 4096
 """So many rows that follow one another make a run, at most,"""
 _SHORTEST_RUN = 256
@@ -59,12 +60,13 @@ T = TypeVar("T")
 
 class Sample(NamedTuple):
     """What was seen of an origin: how many rows it has in all, its first and last event time in microseconds since
-    1970, and runs of rows.
+    1970, how much longer it goes on behind what there is no getting to, and runs of rows.
     """
 
     rows: float
     earliest: int | None
     latest: int | None
+    beyond: int
     runs: tuple[pa.Table, ...]
 
 
@@ -115,7 +117,7 @@ class Place:
             runs += tried(partial(_runs, file, rows, length, narrow)) or []
         moments = [_times(run, schema.time) for run in runs]
         moments += [(footer.earliest, footer.latest) for footer in known.values()]
-        return Sample(self.rows, *_ends(moments), tuple(runs))
+        return Sample(self.rows, *_ends(moments), 0, tuple(runs))
 
     def _in_excerpts(self, names: Sequence[str], most: int, budget: int) -> Sample:
         found: list[Excerpt] = []
@@ -123,11 +125,14 @@ class Place:
             found += tried(partial(excerpts, file, wanted, self.format, self.reading, names)) or []
         covered = sum(one.covered for one in found)
         read = sum(one.rows.num_rows for one in found)
-        moments = [_prolonged(*_times(one.rows, self.reading.schema.time), one) for one in found]
+        moments = [_times(one.rows, self.reading.schema.time) for one in found]
+        first, last = _ends(moments)
+        ends = [_prolonged(times, one) for times, one in zip(moments, found, strict=True)]
+        beyond = max(0, max(ends, default=0) - last) if last is not None else 0
         length = _length(most)
         runs = [one.rows.slice(start, length) for one in found for start in range(0, one.rows.num_rows, length)]
         kept = _spread(runs, max(1, most * len(runs) // max(most, read)))
-        return Sample(read * self.bytes / covered if covered else 0.0, *_ends(moments), tuple(kept))
+        return Sample(read * self.bytes / covered if covered else 0.0, first, last, beyond, tuple(kept))
 
 
 def place(source: Source, declared: Origin, base: Path) -> Place:
@@ -236,11 +241,12 @@ def _times(rows: pa.Table, time: str | None) -> Moments:
     return ends["min"], ends["max"]
 
 
-def _prolonged(first: int | None, last: int | None, seen: Excerpt) -> Moments:
-    """The times of rows together with those of the rows behind them that there is no getting to."""
-    if first is None or last is None or not seen.covered:
-        return first, last
-    return first, last + int((last - first) * seen.unseen / seen.covered)
+def _prolonged(moments: Moments, seen: Excerpt) -> int:
+    """When the rows end that are behind others and cannot be got to."""
+    first, last = moments
+    if first is None or last is None:
+        return LOWEST
+    return last + int((last - first) * seen.unseen / seen.covered) if seen.covered else last
 
 
 def _ends(moments: Sequence[Moments]) -> Moments:
