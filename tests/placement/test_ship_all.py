@@ -54,11 +54,20 @@ def test_of_several_orders_the_one_with_the_least_work_there_is_taken():
     assert {step.kind for step in plan.steps} == {"join"}
 
 
-def test_where_operators_may_not_run_at_the_sink_there_is_no_plan():
+def test_operators_that_must_run_elsewhere_do():
     case = far_partner()
     elsewhere = tuple(replace(recipe, at=frozenset({0})) for recipe in case.choices.recipes)
+    plan = ship_all(case.ground, Choices(case.choices.contents, elsewhere), case.goal)
+    assert {step.site for step in plan.steps} == {0}
+    assert plan.goals == (case.goal,)
+
+
+def test_where_rows_may_not_come_to_the_sink_there_is_no_plan():
+    case = far_partner()
+    there = frozenset({0, 1, 2, 3})
+    kept = tuple(replace(content, within=there) for content in case.choices.contents)
     with pytest.raises(InputError, match="may not be computed at 's4'"):
-        ship_all(case.ground, Choices(case.choices.contents, elsewhere), case.goal)
+        ship_all(case.ground, Choices(kept, case.choices.recipes), case.goal)
 
 
 def test_plans_are_sound_and_never_below_exact():

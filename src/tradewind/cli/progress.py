@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tradewind.frontends.deployment.deployment import Deployment
     from tradewind.runtime.live import Live
     from tradewind.spark.query import Report
+    from tradewind.spark.sources.survey import Survey
 
 _SECOND = 1_000_000
 _SELDOM = 2.0
@@ -31,7 +32,6 @@ class Progress:
         self._quiet = quiet
         self._queries = found.queries
         self._newest: int | None = None
-        self._oldest: int | None = None
         self._rates = _declared_rates(found)
         self._said = time.perf_counter()
         self._rows = 0
@@ -68,18 +68,16 @@ class Progress:
 
     def _note_times(self, report: Report) -> None:
         for survey in report.origins.values():
-            if survey.earliest is not None:
-                self._oldest = survey.earliest if self._oldest is None else min(self._oldest, survey.earliest)
             if survey.latest is not None:
                 self._newest = survey.latest if self._newest is None else max(self._newest, survey.latest)
 
-    @property
-    def seconds_of_stream(self) -> float:
+    def seconds_of(self, read: Mapping[tuple[str, str], Survey]) -> float:
         """How much of the streams' own time was read: by their times, or by their rows and rates if they have none."""
-        if self._oldest is not None and self._newest is not None and self._newest > self._oldest:
-            return (self._newest - self._oldest) / _SECOND
-        spans = [one["rows"] / self._rates[place] for place, one in self.origins.items()]
-        return max(spans, default=0.0)
+        oldest = min((one.earliest for one in read.values() if one.earliest is not None), default=0)
+        newest = max((one.latest for one in read.values() if one.latest is not None), default=0)
+        if newest > oldest:
+            return (newest - oldest) / _SECOND
+        return max((one.rows / self._rates[place] for place, one in read.items()), default=0.0)
 
     def say_links(self, live: Live) -> None:
         """From time to time, how a run of many sites goes: rows read, links, answers, and who is waited for."""
@@ -127,11 +125,12 @@ class Progress:
                     f"  {stream} at {origin}: {one['bad']:,} bad, {one['late']:,} late, {one['dropped']:,} dropped"
                 )
 
-    def summary(self, totals: Any, seconds: float, how: str) -> dict[str, Any]:
-        """The run as plain data."""
+    def summary(self, totals: Any, read: Mapping[tuple[str, str], Survey], seconds: float, how: str) -> dict[str, Any]:
+        """The run as plain data; what was read counts through all runs of the same state."""
         streams: dict[str, dict[str, Any]] = {}
-        for (stream, origin), one in self.origins.items():
-            streams.setdefault(stream, {})[origin] = one
+        for (stream, origin), one in read.items():
+            counted = {"rows": one.rows, "bad": one.bad, "late": one.late, "dropped": one.dropped}
+            streams.setdefault(stream, {})[origin] = counted
         queries = {
             name: {"rows": one.final + one.tentative, "final": one.final, "tentative": one.tentative}
             for name, one in totals.items()

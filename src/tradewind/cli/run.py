@@ -77,6 +77,8 @@ def run(  # noqa: PLR0917, the command line's options come as parameters
     if until_done and for_ is not None:
         raise InputError("--until-done and --for exclude each other.", hint="choose one.")
     limit = parse_duration(for_) / 1e6 if for_ is not None else None
+    if limit is not None and limit <= 0:
+        raise InputError(f"--for {for_} is no time at all.", hint="give a duration above zero, such as 60s.")
     found = deployment(file)
     network = network_of(found, cut or (), throttle or (), full_speed, backbone)
     progress = Progress(quiet, found)
@@ -92,14 +94,14 @@ def run(  # noqa: PLR0917, the command line's options come as parameters
         for line in live.planned.figures if live.planned is not None else ():
             progress.say(f"  {line}")
         ended = _watch(live, limit, interrupted, lambda: progress.say_links(live))
-        totals = live.totals
+        totals, read = live.totals, live.read()
     seconds = time.perf_counter() - begin
     progress.end(seconds, ended)
-    links = flows.links(live.links(), progress.seconds_of_stream)
+    links = flows.links(live.links(), progress.seconds_of(read))
     if links:
         progress.say("\n".join(table_of(links)))
     if as_json:
-        typer.echo(json.dumps({**progress.summary(totals, seconds, ended), "links": links}, indent=2))
+        typer.echo(json.dumps({**progress.summary(totals, read, seconds, ended), "links": links}, indent=2))
 
 
 def _where(live: Live) -> str:
@@ -145,6 +147,8 @@ def network_of(
     # Loaded on use: other commands do not need the backbone.
     disturbances = importlib.import_module("tradewind.backbone.disturbances")
     wiring = importlib.import_module("tradewind.runtime.wiring")
+    if backbone is not None and not backbone.startswith(("nats://", "tls://", "ws://", "wss://")):
+        raise InputError(f"--backbone {backbone!r} is no NATS server.", hint="such as nats://user:password@host:4222.")
     known = [link.between for link in found.links]
     some = [disturbances.parse_cut(text, known) for text in cuts]
     some += [disturbances.parse_throttle(text, known) for text in throttles]

@@ -18,6 +18,7 @@ from tradewind.spark.query import Report, Running
 from tradewind.spark.session import Session, start
 from tradewind.spark.sinks import Sink
 from tradewind.spark.sources.reading import reader
+from tradewind.spark.sources.survey import Survey
 
 
 @dataclass
@@ -84,6 +85,11 @@ class Alone:
     def session(self) -> Session | None:
         """The session that it runs on."""
         return self.running.spark if self.running is not None else None
+
+    @property
+    def read(self) -> dict[tuple[str, str], Survey]:
+        """What has ever been read of each stream at each origin."""
+        return self.running.read if self.running is not None else {}
 
     @property
     def totals(self) -> dict[str, Totals]:

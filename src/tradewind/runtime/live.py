@@ -33,6 +33,7 @@ from tradewind.spark.session import Session
 from tradewind.spark.sinks import Dequeuer, Files, Pulled
 from tradewind.spark.sources.gathering import Gatherer
 from tradewind.spark.sources.push import Inbox
+from tradewind.spark.sources.survey import Survey
 
 
 class Live:
@@ -226,6 +227,10 @@ class Live:
     def totals(self) -> dict[str, Totals]:
         """How many rows every answer has now."""
         return self._runner.totals
+
+    def read(self) -> dict[tuple[str, str], Survey]:
+        """What was read of each stream at each origin, in all runs of this state."""
+        return self._runner.read
 
     def links(self) -> dict[tuple[str, str], Counted]:
         """What crossed each link so far; at one site there are none."""

@@ -32,6 +32,7 @@ from tradewind.spark.query import Report, Running
 from tradewind.spark.session import Session, another, start
 from tradewind.spark.sinks import Sink
 from tradewind.spark.sources.reading import reader
+from tradewind.spark.sources.survey import Survey
 
 _LOOK = 0.05
 _SOON = 0.2
@@ -239,6 +240,11 @@ class Sites:
         self.wiring.stop()
 
     @property
+    def read(self) -> dict[tuple[str, str], Survey]:
+        """What has ever been read of each stream at each origin; a stream that several fragments read counts once."""
+        return {place: survey for one in self.running.values() for place, survey in one.read.items()}
+
+    @property
     def totals(self) -> dict[str, Totals]:
         """How many rows every answer has now."""
         return {name: totals for one in self.running.values() for name, totals in one.totals.items()}
@@ -248,8 +254,9 @@ class Sites:
         may take until rows are late, and than the answer was wished to be fresh.
         """
         found = {}
-        for one in self.running.values():
-            for wish in one.wishes:
+        for name, one in self.running.items():
+            # What has ended waits for nobody.
+            for wish in () if name in self._closed or one.ended else one.wishes:
                 marks = one.engine.marks_of(wish.operator)
                 newest = max(marks.values(), default=NEVER)
                 late = [name for name, mark in marks.items() if mark < newest - self._patience(wish.name)]

@@ -101,6 +101,11 @@ class Running:
         """Whether it has ended; what went wrong is raised."""
         return self._query is None or (not self._query.isActive and self.wait())
 
+    @property
+    def ended(self) -> bool:
+        """Whether the last thing that it delivered was what holds if nothing more comes."""
+        return bool(self.engine.memory.committed.notes.get("closing"))
+
     def stop(self) -> None:
         """Stop now. A batch that is under way is done again next time."""
         if self._query is not None:
@@ -117,7 +122,7 @@ class Running:
     def close(self) -> None:
         """Nothing more will come: deliver what only the end makes true. Should more come, it is taken back."""
         begun = self.engine.memory.committed.batch >= 0 or self._has_channels
-        if begun and not self.engine.memory.committed.notes.get("closing"):
+        if begun and not self.ended:
             self.engine.close(self._deliver_closing, self.intake.closing(self.engine))
             self._publish()
 
@@ -126,6 +131,12 @@ class Running:
         """How many rows every answer has."""
         known = self.engine.memory.committed.notes.get("totals", {})
         return {wish.name: Totals(**known.get(wish.name, {})) for wish in self.wishes}
+
+    @property
+    def read(self) -> dict[tuple[str, str], Survey]:
+        """What has ever been read of each stream at each origin."""
+        noted = self.engine.memory.committed.notes.get("read", {})
+        return {(stream, origin): Survey(*one) for stream, some in noted.items() for origin, one in some.items()}
 
     def _batch(self, _: DataFrame, batch: int) -> None:
         self._started.wait()
@@ -199,7 +210,8 @@ class Running:
                 staged[wish.name], more = self._stage(wish.name, rows, f"batch-{batch:08}", sure=sure)
                 totals[wish.name] += more
         channels = {"sent": sent, "positions": taken.positions, "closed": taken.closed} if self._has_channels else {}
-        return {"deliveries": staged, "totals": _plain(totals), "closing": None, **channels}
+        read = _added(self.engine.memory.committed.notes.get("read", {}), taken.surveys)
+        return {"deliveries": staged, "totals": _plain(totals), "closing": None, "read": read, **channels}
 
     @property
     def _has_channels(self) -> bool:
@@ -259,3 +271,14 @@ def _cause(error: BaseException) -> str:
 
 def _plain(totals: Mapping[str, Totals]) -> dict[str, dict[str, int]]:
     return {name: {"final": one.final, "tentative": one.tentative} for name, one in totals.items()}
+
+
+def _added(
+    noted: Mapping[str, Mapping[str, Sequence[Any]]], surveys: Mapping[tuple[str, str], Survey]
+) -> dict[str, dict[str, list[Any]]]:
+    """What has been read so far, as notes hold it, and what was read now."""
+    found = {stream: {origin: list(one) for origin, one in some.items()} for stream, some in noted.items()}
+    for (stream, origin), new in surveys.items():
+        old = Survey(*found.setdefault(stream, {}).get(origin, ()))
+        found[stream][origin] = list(old + new)
+    return found

@@ -38,6 +38,19 @@ class Survey(NamedTuple):
     earliest: int | None = None
     latest: int | None = None
 
+    def __add__(self, more: Survey) -> Survey:  # type: ignore[override] # of tuples nobody has a use for
+        """Both together."""
+        ends = [one for one in (self.earliest, more.earliest) if one is not None]
+        lasts = [one for one in (self.latest, more.latest) if one is not None]
+        return Survey(
+            self.rows + more.rows,
+            self.bad + more.bad,
+            self.late + more.late,
+            self.dropped + more.dropped,
+            min(ends, default=None),
+            max(lasts, default=None),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
@@ -135,17 +148,9 @@ def _surveys(origins: Sequence[_Origin]) -> list[Survey]:
     for origin in origins:
         facts = origin.plan.facts or Facts(0)
         known = looked.get(origin.desk.number, Survey(facts.rows, earliest=facts.earliest, latest=facts.latest))
-        parts: list[Survey | Landed] = [known, *origin.landed]
-        found.append(
-            Survey(
-                sum(part.rows for part in parts),
-                origin.bad,
-                sum(part.late for part in parts),
-                sum(part.dropped for part in parts),
-                min((part.earliest for part in parts if part.earliest is not None), default=None),
-                max((part.latest for part in parts if part.latest is not None), default=None),
-            )
-        )
+        for one in origin.landed:
+            known += Survey(one.rows, 0, one.late, one.dropped, one.earliest, one.latest)
+        found.append(known._replace(bad=origin.bad))
     return found
 
 
