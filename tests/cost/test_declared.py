@@ -81,7 +81,7 @@ def test_top_domains_of_the_cdn_by_hand() -> None:
 
 
 def test_bytes_and_p95_of_the_cdn_by_hand() -> None:
-    """Twelve groups every 20 seconds, each with a sketch of 400 latencies; beside them 2,015 bytes a batch, 500 of them for its messages."""
+    """Twelve groups every 20 seconds, each with a sketch of 400 latencies; beside them 2,015 bytes a batch."""
     figures, graph = planned("bytes_and_p95")
     for node in of_kind(graph, "partial"):
         assert figures.flow(node).rows_per_second == pytest.approx(12 / 20)

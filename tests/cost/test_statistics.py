@@ -21,7 +21,7 @@ from tradewind.algebra.schema import parse_schema
 from tradewind.algebra.tables import Table
 from tradewind.algebra.windows import ValueWindow
 from tradewind.cost.declared import Declared, OriginFigures, QueryFigures, StreamFigures
-from tradewind.cost.packed import Values, sent_bytes, column_bytes
+from tradewind.cost.packed import Values, column_bytes, sent_bytes
 from tradewind.cost.statistics import Statistics
 from tradewind.errors import InputError
 

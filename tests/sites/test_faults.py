@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
+from tests.sites.killing import finish, kill_after
 from tests.sites.shops import Shops, write
 from tradewind.backbone.channels import Reader, delete
 from tradewind.backbone.connection import Connection
@@ -24,13 +22,8 @@ from tradewind.runtime.wiring import Network
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.faults]
 
-KILLS = 4
-"""Of each of five deployments, one after the other on the same state: twenty seeds in all."""
-
-
-def command(shops: Shops) -> list[str]:
-    state = str(shops.folder / "state")
-    return [sys.executable, "-m", "tradewind.cli.main", "run", str(shops.file), "--until-done", "--state", state, "-q"]
+KILLS = 10
+"""Of each of two deployments, one after the other on the same state: twenty seeds in all."""
 
 
 def seen_twice(shops: Shops) -> list[str]:
@@ -51,33 +44,15 @@ def seen_twice(shops: Shops) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_killed_at_random_moments_it_goes_on_as_if_nothing_had_been(tmp_path, seed) -> None:
     chance = random.Random(seed)
     shops = Shops(tmp_path, seed)
     for _ in range(KILLS):
-        process = subprocess.Popen(command(shops), stderr=subprocess.PIPE, start_new_session=True)
-        _wait_for_fragments(shops, process)
-        time.sleep(chance.uniform(0, 6))
-        os.kill(process.pid, signal.SIGKILL)
-        process.communicate()
-    done = subprocess.run(command(shops), capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
+        kill_after(shops, chance.uniform(0, 5))
+    finish(shops)
     shops.check()
     assert seen_twice(shops) == []
-
-
-def _wait_for_fragments(shops: Shops, process: subprocess.Popen) -> None:
-    """Before they are there nothing happens that could be interrupted."""
-    state = shops.folder / "state"
-    epochs = _text(state / "epoch.json")
-    deadline = time.monotonic() + 120
-    while process.poll() is None and time.monotonic() < deadline and _text(state / "epoch.json") == epochs:
-        time.sleep(0.05)
-
-
-def _text(path: Path) -> str:
-    return path.read_text() if path.exists() else ""
 
 
 def test_the_server_killed_in_the_middle(spark, tmp_path) -> None:

@@ -14,6 +14,7 @@ from tradewind.algebra.drawing.svg import draw_svg
 from tradewind.algebra.drawing.text import draw_text
 from tradewind.algebra.graph import Graph
 from tradewind.cli.check import AsJson, File
+from tradewind.cli.fragments import fragments_of, told
 from tradewind.cli.plan import Measured, opened, tree
 from tradewind.placement.planners import choose
 from tradewind.placement.report import Report
@@ -43,13 +44,18 @@ def explain(  # noqa: PLR0917, the command line's options come as parameters
         typer.echo(f"drawn to {svg}", err=True)
     report = None if as_written else Report(choose(found))
     if as_json:
-        placed = {} if report is None else {"operators": report.as_data(0.0)["operators"]}
+        placed: dict[str, object] = {}
+        if report is not None:
+            placed = {"operators": report.as_data(0.0)["operators"], "fragments": fragments_of(report, found)}
         typer.echo(json.dumps(as_data(written, done) | placed, indent=2))
         return
     typer.echo(as_text(written, done))
     if report is not None:
         for name in written.names:
             typer.echo("\n".join(["", "Where it runs", "=============", *tree(report, name)]))
+        fragments = fragments_of(report, found)
+        if len(fragments) > 1:
+            typer.echo("\n".join(["", "What runs together", "==================", *told(fragments)]))
 
 
 def as_data(written: Graph, done: Rewritten) -> dict[str, object]:
