@@ -36,12 +36,11 @@ def answer_of(name: str, query: Query, base: Path) -> Answer:
             f"query {name!r} is not delivered to files: there is nothing to look up.", hint="deliver: {path: out/…}."
         )
     sink = Files(base / deliver.path, deliver.format or "parquet", deliver.options, query.operator.schema)
-    files = sink.published()
-    if not files:
+    if not sink.folder.is_dir():
         raise InputError(
             f"nothing has been delivered for {name!r} yet.", where=str(sink.folder), hint="tradewind run FILE."
         )
-    return added_up(sink.read(files), query.operator.schema)
+    return added_up(sink.read(sink.published()), query.operator.schema)
 
 
 def added_up(tables: Iterable[pa.Table], schema: Schema) -> Answer:

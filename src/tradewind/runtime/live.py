@@ -122,6 +122,10 @@ class Live:
 
     def start(self) -> None:
         """Start Spark, the queries and, if there are several sites, the backbone."""
+        for sink in self._sinks.values():
+            if isinstance(sink, Files):
+                # From now on an answer without rows is an answer.
+                sink.folder.mkdir(parents=True, exist_ok=True)
         try:
             self._runner.start()
         except BaseException:
