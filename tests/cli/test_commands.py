@@ -77,7 +77,9 @@ def test_a_mistyped_query_is_guessed() -> None:
 
 def test_explain_as_json_holds_graphs_and_rules() -> None:
     data = json.loads(tradewind("explain", "examples/cdn.yaml", "--json").stdout)
-    assert set(data) == {"queries", "written", "rewritten", "rules", "operators"}
+    assert set(data) == {"queries", "written", "rewritten", "rules", "operators", "fragments"}
+    assert {one["site"] for one in data["fragments"]} >= {"ams", "waw", "nyc", "hq"}
+    assert all(one["every_seconds"] > 0 for one in data["fragments"])
     assert {"rule", "before", "after", "reason"} == set(data["rules"][0])
     assert "top_domains" in data["queries"]
 
@@ -95,7 +97,7 @@ def test_a_picture_that_cannot_be_written_fails_with_1() -> None:
 
 def test_the_demo_computes_its_claims(tmp_path) -> None:
     page = tmp_path / "told.html"
-    done = tradewind("demo", "--scale", "0.02", "--seed", "7", "--report", str(page))
+    done = tradewind("demo", "--scale", "0.02", "--minutes", "2", "--seed", "7", "--report", str(page))
     assert done.returncode == 0, done.stderr
     assert "every row of every answer is final: yes" in done.stdout
     assert "equal to plain Spark on all data: yes" in done.stdout

@@ -24,14 +24,16 @@ Answers = dict[str, Counter[tuple[Any, ...]]]
 
 Name = Annotated[str, typer.Argument(help="Which demo: cdn, feeds, fish or battalion.")]
 Scale = Annotated[float, typer.Option("--scale", min=0.01, max=100.0, help="How much data (cdn: at most 16).")]
+Minutes = Annotated[int, typer.Option("--minutes", min=1, max=60, help="How long the logs last (cdn).")]
 Seed = Annotated[int, typer.Option("--seed", help="Another seed makes other data.")]
 Folder = Annotated[Path | None, typer.Option("--folder", help="Keep the file, the data and the answers there.")]
 Page = Annotated[Path, typer.Option("--report", help="Where to write the page that tells the whole story (cdn).")]
 
 
-def demo(
+def demo(  # noqa: PLR0917, the command line's options come as parameters
     name: Name = "cdn",
     scale: Scale = 1.0,
+    minutes: Minutes = 6,
     seed: Seed = 1,
     folder: Folder = None,
     report: Page = Path("tradewind-cdn.html"),
@@ -40,7 +42,7 @@ def demo(
     links imitated and counted, the others at one.
     """
     demos: dict[str, Callable[[Path, Console], None]] = {
-        "cdn": lambda place, console: cdn(place, console, _claim, seed=seed, scale=scale, report=report),
+        "cdn": lambda place, console: cdn(place, console, _claim, report, seed=seed, minutes=minutes, scale=scale),
         "feeds": lambda place, console: _expected(place, console, "feeds", seed, scale),
         "fish": lambda place, console: _expected(place, console, "fish", seed, scale),
         "battalion": lambda place, console: _expected(place, console, "battalion", seed, scale),

@@ -24,11 +24,11 @@ def _module(name: str) -> Any:
     return importlib.import_module(f"tradewind.{name}")
 
 
-def cdn(folder: Path, console: Console, claim: Claim, *, seed: int, scale: float, report: Path) -> None:
+def cdn(folder: Path, console: Console, claim: Claim, report: Path, *, seed: int, **traffic: float) -> None:
     """Make the data, plan, run, compare with plain Spark, and tell all of it in the terminal and on a page."""
     made, log = _module("apps.cdn.deployment"), _module("apps.cdn.log")
     console.rule("1. data", align="left")
-    prepared = made.prepare(folder, seed, log.Traffic(scale=scale))
+    prepared = made.prepare(folder, seed, log.Traffic(**traffic))
     found = prepared.deployment
     console.print(f"{Path(found.name).name}: {summary(found)}; {prepared.rows:,} requests in {prepared.files} files")
     console.rule("2. plan", align="left")
