@@ -97,7 +97,7 @@ def test_a_picture_that_cannot_be_written_fails_with_1() -> None:
 
 def test_the_demo_computes_its_claims(tmp_path) -> None:
     page = tmp_path / "told.html"
-    done = tradewind("demo", "--scale", "0.02", "--minutes", "2", "--seed", "7", "--report", str(page))
+    done = tradewind("demo", "--scale", "0.02", "--minutes", "1", "--seed", "7", "--report", str(page))
     assert done.returncode == 0, done.stderr
     assert "every row of every answer is final: yes" in done.stdout
     assert "equal to plain Spark on all data: yes" in done.stdout

@@ -22,7 +22,7 @@ from tradewind.runtime.wiring import Network
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.faults]
 
-KILLS = int(os.environ.get("TRADEWIND_KILLS", "3"))
+KILLS = int(os.environ.get("TRADEWIND_KILLS", "2"))
 """One after the other on the same state. Each costs a start of Spark: `TRADEWIND_KILLS=20 ./dev test tests/sites` does
 more of them, and `./dev bench faults` many.
 """

@@ -10,7 +10,7 @@ from tests.sites.random_deployments import deployment_after, run_all
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-CASES = int(os.environ.get("TRADEWIND_CASES", "8"))
+CASES = int(os.environ.get("TRADEWIND_CASES", "4"))
 """Each takes from two to forty seconds on two cores; `TRADEWIND_CASES=30 ./dev test tests/sites` runs more of them."""
 
 
