@@ -58,6 +58,7 @@ def test_the_savings_are_told_and_drawn(monkeypatch, tmp_path):
     told = json.loads(json.dumps(found.json()))
     assert told["seeds"] == 2
     assert all(len(costs) == 2 for costs in told["dollars_an_hour"].values())
-    assert told["savings"][TOGETHER]["least"] >= 0
+    # The same costs, summed in another order, may differ in the last digit.
+    assert told["savings"][TOGETHER]["least"] >= -1e-12
     assert found.files[0].read_bytes().startswith(b"\x89PNG")
     assert "planned together" in found.chart
