@@ -130,5 +130,6 @@ def test_an_interrupted_run_ends_in_order_and_goes_on_later(tmp_path, number) ->
 
 def test_streams_whose_folders_are_missing_are_named_before_anything_starts() -> None:
     refused = tradewind("run", "examples/clickstream.yaml", "--until-done", code=2)
-    assert "clicks_us" in refused.stderr and "Hint: create it" in refused.stderr
+    assert "clicks_us" in refused.stderr
+    assert "Hint: create it" in refused.stderr
     assert "Traceback" not in refused.stderr
