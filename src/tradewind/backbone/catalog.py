@@ -35,6 +35,11 @@ def get(connection: Connection, deployment: str, key: str) -> dict[str, Any] | N
     return connection.call(records.read(connection, records.bucket_of(deployment), key))[0]
 
 
+def remove(connection: Connection, deployment: str, key: str) -> None:
+    """Forgets a value, if it is there."""
+    connection.call(records.remove(connection, records.bucket_of(deployment), key))
+
+
 def all_(connection: Connection, deployment: str) -> dict[str, dict[str, Any]]:
     """Every value by its key."""
     return connection.call(records.every(connection, records.bucket_of(deployment)))

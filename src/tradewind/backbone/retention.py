@@ -67,6 +67,11 @@ def trim(connection: Connection, address: Address, limits: Limits) -> int:
     return called(connection, address, _trimmed(connection, address, limits))
 
 
+def whole(connection: Connection, address: Address) -> bool:
+    """Whether the channel still holds all that was ever committed to it."""
+    return called(connection, address, _record(connection, address))[0].commits_below == 0
+
+
 async def positions(connection: Connection, address: Address) -> dict[str, int]:
     """How far each subscriber has read."""
     return (await _record(connection, address))[0].readers

@@ -16,7 +16,7 @@ from weakref import WeakSet
 from tradewind.backbone import binary
 from tradewind.backbone.logbook import Logbook
 from tradewind.backbone.process import NotStartedError, Process, end_former, let_go
-from tradewind.backbone.settings import Settings, free_port, is_free, settings
+from tradewind.backbone.settings import Settings, former, free_port, is_free, settings
 from tradewind.errors import InputError, RunError, TradewindError
 
 # A server that dies so often within so many seconds is not started again.
@@ -108,6 +108,12 @@ class Server:
                 self._process.changed.set()
             with suppress(NotStartedError):
                 self._process.await_listening(self._stopping)
+
+
+def url_of(folder: Path) -> str | None:
+    """Where the server of a folder listens, if one does now."""
+    chosen = former(folder.resolve())
+    return chosen.url if chosen is not None and chosen.answers() else None
 
 
 def _first_start(program: Path, chosen: Settings, port: int | None, lock: IO[str]) -> Server:

@@ -102,6 +102,12 @@ def settings(folder: Path, port: int | None, max_bytes: int | None) -> Settings:
     return Settings(folder, port, secret, max_bytes)
 
 
+def former(folder: Path) -> Settings | None:
+    """The settings of the last server in a folder."""
+    secret, port = _read(folder / "secret"), _read(folder / "port")
+    return Settings(folder, int(port), secret, None) if secret and port and port.isdigit() else None
+
+
 def free_port() -> int:
     """A port that nobody listens at just now."""
     with socket.socket() as listener:

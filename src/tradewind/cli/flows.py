@@ -31,7 +31,7 @@ class Flows:
         report = live.planned.report
         network = report.network
         return Flows(
-            {(link.start, link.end): link.bytes_per_second for link in report.links()},
+            {(link.start, link.end): link.bytes_per_second for link in live.planned.links()},
             {(link.start, link.end): link.bytes_per_second for link in report.links(report.chosen.shipped)},
             {
                 (network.name(network.start[n]), network.name(network.end[n])): float(price)

@@ -16,6 +16,7 @@ from tradewind.cli.explain import explain
 from tradewind.cli.plan import plan
 from tradewind.cli.results import results
 from tradewind.cli.run import run
+from tradewind.cli.streams import queries, streams
 from tradewind.errors import DeploymentError, InputError, TradewindError
 
 FAILED, BAD_INPUT = 1, 2
@@ -33,6 +34,8 @@ app.command()(plan)
 app.command()(explain)
 app.command()(run)
 app.command()(results)
+app.command()(streams)
+app.add_typer(queries, name="queries")
 app.command()(demo)
 app.command()(experiment)
 app.command()(doctor)

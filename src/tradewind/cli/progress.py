@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -78,6 +78,12 @@ class Progress:
         if newest > oldest:
             return (newest - oldest) / _SECOND
         return max((one.rows / self._rates[place] for place, one in read.items()), default=0.0)
+
+    def look(self, live: Live, news: Iterable[str]) -> None:
+        """Look at a run: say what is new, and from time to time how it goes."""
+        for said in news:
+            self.say(said)
+        self.say_links(live)
 
     def say_links(self, live: Live) -> None:
         """From time to time, how a run of many sites goes: rows read, links, answers, and who is waited for."""

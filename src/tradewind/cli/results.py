@@ -13,6 +13,7 @@ from rich.console import Console
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import BOOLEAN
 from tradewind.cli.check import File
+from tradewind.cli.places import State, state_of
 from tradewind.cli.rows import as_object, show
 from tradewind.errors import unknown
 from tradewind.frontends.deployment.file import deployment
@@ -22,9 +23,11 @@ AsList = Annotated[bool, typer.Option("--json", help="Print a JSON list of all r
 Limit = Annotated[int, typer.Option("--limit", min=1, help="Rows to print as a table.")]
 
 
-def results(file: File, query: QueryName, limit: Limit = 50, as_json: AsList = False) -> None:
+def results(file: File, query: QueryName, limit: Limit = 50, state: State = None, as_json: AsList = False) -> None:
     """Print the answer of QUERY now: the rows that are left of everything delivered, and which of them are final."""
     found = deployment(file)
+    if query not in found.queries:
+        found = importlib.import_module("tradewind.runtime.attachments").with_added(file, state_of(file, state))
     if query not in found.queries:
         raise unknown("query", query, found.queries)
     asked = found.queries[query]

@@ -8,7 +8,6 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +16,7 @@ import typer
 from tradewind.algebra.durations import parse_duration
 from tradewind.cli.check import AsJson, File
 from tradewind.cli.flows import Flows, table_of
+from tradewind.cli.places import Backbone, State, state_of
 from tradewind.cli.progress import Progress
 from tradewind.errors import InputError
 from tradewind.runtime.deployment import deployment
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 
 UntilDone = Annotated[bool, typer.Option("--until-done", help="End when everything that is there has been read.")]
 For = Annotated[str | None, typer.Option("--for", metavar="DURATION", help="End after so long, such as 60s.")]
-State = Annotated[
-    Path | None,
-    typer.Option("--state", help="The folder that a later run goes on from.  [default: .tradewind/FILE beside FILE]"),
-]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Forget the state and what was delivered, and start again.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No line for every batch.")]
 Planner = Annotated[
@@ -46,15 +42,6 @@ Throttle = Annotated[
     typer.Option("--throttle", metavar="LINK@RATE", help="Slow a link down: eu-dc:hq@10mbps, or …@10mbps@20s+30s."),
 ]
 FullSpeed = Annotated[bool, typer.Option("--full-speed", help="Links as fast as this machine, not as declared.")]
-Backbone = Annotated[
-    str | None,
-    typer.Option("--backbone", metavar="URL", help="A NATS server with JetStream to use instead of an own one."),
-]
-
-
-def state_of(file: Path, given: Path | None) -> Path:
-    """Where the state of a file's runs lies."""
-    return given if given is not None else file.resolve().parent / ".tradewind" / file.stem
 
 
 def run(  # noqa: PLR0917, the command line's options come as parameters
@@ -86,18 +73,21 @@ def run(  # noqa: PLR0917, the command line's options come as parameters
         state=state_of(file, state), until_done=until_done, fresh=fresh, on_batch=progress.batch, show=progress.rows,
         planner=planner, network=network,
     )  # fmt: skip
-    flows = Flows.of(live)
     begin = time.perf_counter()
     # Spark takes the signals for itself when it starts, so they are taken after it.
     with live, _interruptible() as interrupted:
         progress.say(f"running {file} at {_where(live)}; state in {live.state}")
         for line in live.planned.figures if live.planned is not None else ():
             progress.say(f"  {line}")
-        ended = _watch(live, limit, interrupted, lambda: progress.say_links(live))
+        # Loaded on use: other commands do not need what runs.
+        serving = importlib.import_module("tradewind.runtime.serving")
+        for name in serving.restore(live):
+            progress.say(f"  goes on with {name}, which was added")
+        ended = _watch(live, limit, interrupted, lambda: progress.look(live, serving.serve(live)))
         totals, read = live.totals, live.read()
     seconds = time.perf_counter() - begin
     progress.end(seconds, ended)
-    links = flows.links(live.links(), progress.seconds_of(read))
+    links = Flows.of(live).links(live.links(), progress.seconds_of(read))
     if links:
         progress.say("\n".join(table_of(links)))
     if as_json:
@@ -116,7 +106,7 @@ def _watch(live: Live, limit: float | None, interrupted: list[int], look: Callab
     """Wait for the end; how it came: done, over or stopped."""
     begin = time.perf_counter()
     while not interrupted:
-        if live.wait(0.2):
+        if live.wait(0.5):
             return "done"
         look()
         if limit is not None and time.perf_counter() - begin >= limit:

@@ -15,97 +15,50 @@ CIDR 2003]; Flink and Spark cut at shuffles in the same manner.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
+from itertools import chain, count
 
 from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.base import Operator, walk
 from tradewind.algebra.operators.stored import Read, Update
 from tradewind.errors import InputError, InternalError
 from tradewind.fragments.deployed import Channel, Deployed, Fragment, above, origins_of
+from tradewind.fragments.pieces import Pieces, Place
 from tradewind.network.network import Network
 from tradewind.placement.choices import Content
-from tradewind.placement.plan import Hop, Plan, Providers, Step, providers
-from tradewind.rewrites.split_by_key import exchanged
+from tradewind.placement.plan import Plan
 
-Place = tuple[Operator, int]
-"""What an operator gives, and the site where it is made."""
+Names = dict[tuple[Operator, str], str]
+"""The names of channels, by what they carry and where that is made."""
 
 
 def cut(plan: Plan, network: Network, contents: Mapping[str, Content]) -> Deployed:
     """The fragments and channels of a plan."""
-    pieces = _Pieces(plan, network, contents)
-    groups = _acyclic(pieces)
-    return _deployed(pieces, groups)
+    pieces = Pieces(plan, network, contents)
+    _one_site_a_table(pieces)
+    return _deployed(pieces, {})
 
 
-@dataclass
-class _Pieces:
-    """The pieces of a plan: what each reads, from where, and on which way it came."""
-
-    plan: Plan
-    network: Network
-    contents: Mapping[str, Content]
-    reads: dict[Place, tuple[Place, ...]] = field(default_factory=dict)
-    """The places that a piece's inputs are made at."""
-    hops: dict[Place, dict[int, None]] = field(default_factory=dict)
-    """The links that what is made at a place crosses, in the order of the way."""
-    answers: dict[Place, list[tuple[str, int]]] = field(default_factory=dict)
-    """The queries that what is made at a place answers, and where that is wanted."""
-
-    def __post_init__(self) -> None:
-        origins = {key: content.origins for key, content in self.contents.items() if content.origins}
-        self._providers: Providers = providers(self.plan, self.network, origins)
-        self._made: dict[tuple[str, int], Place] = {}
-        self._had: dict[Place, Place] = {}
-        for goal in self.plan.goals:
-            self.answers.setdefault(self._place(goal.content, goal.site), []).append((goal.query, goal.site))
-
-    def _place(self, key: str, site: int) -> Place:
-        """Where what is to be had at a site is made; the way there is noted."""
-        if (key, site) not in self._made:
-            found = self._find(key, site)
-            # Contents of other names may hold the same rows: one of them is enough at a site.
-            self._made[key, site] = self._had.setdefault((found[0], site), found)
-        return self._made[key, site]
-
-    def _find(self, key: str, site: int) -> Place:
-        if (key, site) not in self._providers:
-            raise InternalError(f"a plan needs {key!r} at {self.network.name(site)}, where it never comes.")
-        provider = self._providers[key, site]
-        if isinstance(provider, Hop):
-            place = self._place(key, int(self.network.start[provider.link]))
-            if (place[0], site) not in self._had:
-                self.hops.setdefault(place, {})[provider.link] = None
-            return place
-        read = () if provider is None else tuple(self._place(one, site) for one in provider.inputs)
-        node = self.contents[key].operator if provider is None else _over(provider, read)
-        if node is None:
-            raise InternalError("a plan of made-up streams has no fragments.")
-        self.reads.setdefault((node, site), read)
-        return node, site
-
-    def depths(self) -> dict[Place, int]:
-        """How many borders the rows of each piece have crossed."""
-        found: dict[Place, int] = {}
-        for place in TopologicalSorter(self.reads).static_order():
-            found[place] = max((found[one] + (one[1] != place[1]) for one in self.reads[place]), default=0)
-        return found
-
-
-def _over(step: Step, read: tuple[Place, ...]) -> Operator:
-    if step.operator is None:
-        raise InternalError("a plan of made-up streams has no fragments.")
-    news = {old: node for old, (node, _) in zip(step.over, read, strict=True)}
-    return news[step.operator] if step.operator in news else exchanged(step.operator, news)
+def attached(runs: Deployed, plan: Plan, network: Network, contents: Mapping[str, Content]) -> Deployed:
+    """What is to run besides for one more plan, which takes what it can from channels that are there: fragments of its
+    own, new channels, and old ones that go further. What runs goes on as it is.
+    """
+    given = {
+        (key, network.number(site)): (runs.channels[name].operator, network.number(runs.channels[name].site))
+        for (key, site), name in runs.had.items()
+    }
+    pieces = Pieces(plan, network, contents, given)
+    _one_site_a_table(pieces)
+    return _deployed(pieces, runs.channels)
 
 
 Groups = dict[Place, int]
 """The number of the fragment that each piece belongs to."""
 
 
-def _acyclic(pieces: _Pieces) -> Groups:
+def _acyclic(pieces: Pieces) -> Groups:
     """Pieces in as few fragments as do not wait for each other."""
     depths = pieces.depths()
     split: set[Place] = set()
@@ -120,7 +73,7 @@ def _acyclic(pieces: _Pieces) -> Groups:
         split |= fresh
 
 
-def _together(pieces: _Pieces, levels: Mapping[Place, int]) -> Groups:
+def _together(pieces: Pieces, levels: Mapping[Place, int]) -> Groups:
     """Pieces of one site and level that read each other, the same channel or the same table, under one number."""
     leaders: dict[Place, Place] = {place: place for place in pieces.reads}
 
@@ -133,7 +86,7 @@ def _together(pieces: _Pieces, levels: Mapping[Place, int]) -> Groups:
     for place, read in pieces.reads.items():
         site, level = place[1], levels[place]
         for one in read:
-            if one[1] == site and levels[one] == level:
+            if one[1] == site and levels.get(one) == level:
                 leaders[leader(one)] = leader(place)
             else:
                 leaders[leader(first.setdefault((one, site, level), place))] = leader(place)
@@ -150,7 +103,7 @@ def _tables(node: Operator, read: Iterable[Place]) -> Iterator[str]:
             yield one.table.name
 
 
-def _cycle(pieces: _Pieces, groups: Groups) -> set[int]:
+def _cycle(pieces: Pieces, groups: Groups) -> set[int]:
     """The fragments of a round in which each waits for the next; none when there is no such round."""
     try:
         TopologicalSorter(_waits(pieces, groups)).prepare()
@@ -159,47 +112,83 @@ def _cycle(pieces: _Pieces, groups: Groups) -> set[int]:
     return set()
 
 
-def _waits(pieces: _Pieces, groups: Groups) -> dict[int, set[int]]:
+def _waits(pieces: Pieces, groups: Groups) -> dict[int, set[int]]:
     found: dict[int, set[int]] = {number: set() for number in groups.values()}
     for place, read in pieces.reads.items():
-        found[groups[place]].update(groups[one] for one in read if groups[one] != groups[place])
+        found[groups[place]].update(groups[one] for one in read if groups.get(one, groups[place]) != groups[place])
     return found
 
 
-def _deployed(pieces: _Pieces, groups: Groups) -> Deployed:
-    _one_site_a_table(pieces)
-    channels = _channels(pieces, groups)
-    names = {(channel.operator, channel.site): name for name, channel in channels.items()}
+def _deployed(pieces: Pieces, there: Mapping[str, Channel]) -> Deployed:
+    """The fragments of some pieces, their channels, and those that were there and go further."""
+    groups = _acyclic(pieces)
+    channels = _further(pieces, there) | _channels(pieces, groups, there)
+    known = {**there, **channels}
+    names = _names(_given(pieces, there)) | _names(channels)
     members: dict[int, list[Place]] = {}
     for place, number in groups.items():
         members.setdefault(number, []).append(place)
     order = TopologicalSorter(_waits(pieces, groups)).static_order()
     fragments = tuple(_fragment(pieces, groups, members[number], names) for number in order)
-    return Deployed((*fragments, *_deliveries(pieces, names)), channels)
+    return Deployed((*fragments, *_deliveries(pieces, names)), channels, dict(_had(pieces, known, names)))
 
 
-def _channels(pieces: _Pieces, groups: Groups) -> dict[str, Channel]:
-    """What crosses a border, or is read by another fragment of its own site."""
-    across = {one for place, read in pieces.reads.items() for one in read if groups[one] != groups[place]}
+def _had(pieces: Pieces, channels: Mapping[str, Channel], names: Names) -> Iterator[tuple[tuple[str, str], str]]:
+    """The contents that are to be had by channels: the name of the channel for each content and site."""
+    where = pieces.network.name
+    for (key, site), (node, made) in pieces.made.items():
+        name = names.get((node, where(made)))
+        if name is not None and where(site) in channels[name].sites:
+            yield (key, where(site)), name
+
+
+def _names(channels: Mapping[str, Channel]) -> Names:
+    return {(channel.operator, channel.site): name for name, channel in channels.items()}
+
+
+def _given(pieces: Pieces, there: Mapping[str, Channel]) -> dict[str, Channel]:
+    """The channels whose rows are not made anew by pieces."""
+    number = pieces.network.number
+    return {name: one for name, one in there.items() if (one.operator, number(one.site)) not in pieces.reads}
+
+
+def _further(pieces: Pieces, there: Mapping[str, Channel]) -> dict[str, Channel]:
+    """The channels that are there already and have to go over more links."""
+    names = _names(_given(pieces, there))
+    found: dict[str, Channel] = {}
+    for (node, site), links in pieces.hops.items():
+        name = names.get((node, pieces.network.name(site)))
+        if name is not None:
+            found[name] = replace(there[name], hops=(*there[name].hops, *_hops(pieces, links)))
+    return found
+
+
+def _channels(pieces: Pieces, groups: Groups, taken: Container[str]) -> dict[str, Channel]:
+    """What crosses a border, or is read by another fragment of its own site; under names that are not taken."""
+    across = {one for place, read in pieces.reads.items() for one in read if groups.get(one) != groups[place]}
     updates = [node for node in walk(*(node for node, _ in pieces.reads)) if isinstance(node, Update)]
     found: dict[str, Channel] = {}
     for place in pieces.reads:
         if place in across or place in pieces.hops:
             node, site = place
-            name = f"{node.kind}-{node.fingerprint[:8]}-{pieces.network.name(site)}"
-            links = pieces.hops.get(place, {})
-            hops = tuple((pieces.network.name(s), pieces.network.name(e)) for s, e in _ends(pieces.network, links))
+            plain = f"{node.kind}-{node.fingerprint[:8]}-{pieces.network.name(site)}"
+            # What runs may give the same, but not all of it any more: then this is another channel.
+            name = next(name for name in chain([plain], (f"{plain}-{n}" for n in count(2))) if name not in taken)
+            hops = _hops(pieces, pieces.hops.get(place, {}))
             found[name] = Channel(name, node, pieces.network.name(site), origins_of(node, updates), hops)
     return found
+
+
+def _hops(pieces: Pieces, links: Iterable[int]) -> tuple[tuple[str, str], ...]:
+    name = pieces.network.name
+    return tuple((name(start), name(end)) for start, end in _ends(pieces.network, links))
 
 
 def _ends(network: Network, links: Iterable[int]) -> list[tuple[int, int]]:
     return [(int(network.start[link]), int(network.end[link])) for link in links]
 
 
-def _fragment(
-    pieces: _Pieces, groups: Groups, members: list[Place], names: Mapping[tuple[Operator, str], str]
-) -> Fragment:
+def _fragment(pieces: Pieces, groups: Groups, members: list[Place], names: Names) -> Fragment:
     site = members[0][1]
     where = pieces.network.name
     inputs: dict[str, Operator] = {}
@@ -208,7 +197,7 @@ def _fragment(
     answers: list[str] = []
     for place in members:
         for one in pieces.reads[place]:
-            if groups[one] != groups[place]:
+            if groups.get(one) != groups[place]:
                 inputs[names[one[0], where(one[1])]] = one[0]
         name = names.get((place[0], where(site)))
         if name is not None:
@@ -222,16 +211,16 @@ def _fragment(
     return Fragment(where(site), Graph(tuple(results.items())), inputs, tuple(outputs), tuple(answers))
 
 
-def _deliveries(pieces: _Pieces, names: Mapping[tuple[Operator, str], str]) -> Iterator[Fragment]:
-    """Answers that are made elsewhere than where they are wanted: all that is left to do there is to deliver them."""
+def _deliveries(pieces: Pieces, names: Names) -> Iterator[Fragment]:
+    """Answers that are made elsewhere, or by what runs already: all that is left to do is to deliver them."""
     for (node, site), wanted in pieces.answers.items():
         for query, sink in wanted:
-            if sink != site:
+            if sink != site or (node, site) not in pieces.reads:
                 name = names[node, pieces.network.name(site)]
                 yield Fragment(pieces.network.name(sink), Graph(((query, node),)), {name: node}, (), (query,))
 
 
-def _one_site_a_table(pieces: _Pieces) -> None:
+def _one_site_a_table(pieces: Pieces) -> None:
     """A table is kept at one place: boxes that read or update it must be there too."""
     sites: dict[str, int] = {}
     for place, read in pieces.reads.items():

@@ -79,6 +79,14 @@ class Deployed:
 
     fragments: tuple[Fragment, ...]
     channels: Mapping[str, Channel]
+    had: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """The channels by which the plan's contents are to be had at sites."""
+
+    def __or__(self, more: Deployed) -> Deployed:
+        """With what was attached to it."""
+        return Deployed(
+            (*self.fragments, *more.fragments), {**self.channels, **more.channels}, {**self.had, **more.had}
+        )
 
     def writer(self, channel: str) -> Fragment:
         """The fragment that gives a channel."""

@@ -76,6 +76,14 @@ class Plan:
     def __or__(self, other: Plan) -> Plan:
         return Plan(self.steps | other.steps, self.hops | other.hops, (*self.goals, *other.goals))
 
+    @staticmethod
+    def of(plans: Iterable[Plan]) -> Plan:
+        """Several plans together; what they share is there once."""
+        whole = Plan()
+        for one in plans:
+            whole = whole | one
+        return whole
+
     def cost(self, prices: Prices) -> float:
         """What its links, cores and operators cost together."""
         moved = math.fsum(hop.bytes_per_second * float(prices.per_byte[hop.link]) for hop in self.hops)

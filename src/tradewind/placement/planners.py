@@ -73,23 +73,21 @@ class Chosen:
     @property
     def plan(self) -> Plan:
         """All queries together; what they share is there once."""
-        whole = Plan()
-        for one in self.plans.values():
-            whole = whole | one
-        return whole
+        return Plan.of(self.plans.values())
 
 
 def choose(deployment: Deployment, planner: str = "exact") -> Chosen:
     """Plan all queries of a deployment under its objective."""
     if planner not in PLANNERS:
         raise unknown("planner", planner, PLANNERS)
-    task = problem(deployment, _prices(deployment), share=planner in ("exact", "mip"))
+    task = problem(deployment, prices_of(deployment), share=planner in ("exact", "mip"))
     found = _by_prices(task, planner) if deployment.objective in SUMS_OF_PRICES else _by_score(task, planner)
     shipped = _everything_shipped(task)
     return Chosen(task, planner, found.plans, found.cost, found.bound, found.note, shipped, _value(task, shipped))
 
 
-def _prices(deployment: Deployment) -> Callable[[Network], Prices]:
+def prices_of(deployment: Deployment) -> Callable[[Network], Prices]:
+    """What an objective charges; those that are no sums of prices go by dollars."""
     return Prices.of_bytes if deployment.objective == "bytes" else Prices.of_dollars
 
 
@@ -298,7 +296,7 @@ def _explained(task: Problem, error: NoPlanError) -> InputError:
 
 def _solvable(task: Problem, residency: Residency) -> bool:
     try:
-        free = problem(task.deployment, _prices(task.deployment), share=False, residency=residency)
+        free = problem(task.deployment, prices_of(task.deployment), share=False, residency=residency)
         _each(free, exact)
     except InputError:
         return False

@@ -16,21 +16,23 @@ import pyarrow as pa
 from tradewind.algebra.graph import Graph
 from tradewind.backbone.counting import Counted
 from tradewind.errors import InputError, InternalError, unknown
-from tradewind.frontends.deployment.deployment import Deployment, Query
-from tradewind.frontends.deployment.model import Deliver
+from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.frontends.fluent import Delivery
 from tradewind.rewrites.engine import rewrite
 from tradewind.rewrites.rules import AT_ONE_SITE
 from tradewind.runtime.alone import Alone
+from tradewind.runtime.asked import added, asking, asking_also, horizon_of
+from tradewind.runtime.attachments import Attachment, earlier, note
 from tradewind.runtime.identity import claim, identity, reclaim
-from tradewind.runtime.places import one_site, sink_of
+from tradewind.runtime.places import one_site, prepare, refuse_foreign, sink_of
 from tradewind.runtime.planned import Planned, planned
+from tradewind.runtime.published import Published, published
 from tradewind.runtime.sites import Setting, Sites
 from tradewind.runtime.wiring import Network, Wiring
 from tradewind.spark.delivery import Totals
 from tradewind.spark.query import Report
 from tradewind.spark.session import Session
-from tradewind.spark.sinks import Dequeuer, Files, Pulled
+from tradewind.spark.sinks import Dequeuer, Pulled
 from tradewind.spark.sources.gathering import Gatherer
 from tradewind.spark.sources.push import Inbox
 from tradewind.spark.sources.survey import Survey
@@ -58,8 +60,9 @@ class Live:
         planner: str | None = None,
         network: Network | None = None,
     ) -> None:
-        self._found = _asking(found, queries)
+        self._found = asking(found, queries)
         self._base = Path(found.name).resolve().parent
+        self._show = show
         self._own_state = state is None
         self.state = Path(tempfile.mkdtemp(prefix="tradewind-")) if state is None else state
         written = self._found.graph()
@@ -67,7 +70,7 @@ class Live:
             name: sink_of(name, query, self._base, show, pulled=queries is not None)
             for name, query in self._found.queries.items()
         }
-        self.horizon = _horizon(self._found)
+        self.horizon = horizon_of(self._found)
         if fresh:
             self._start_afresh()
         self._refuse_foreign_deliveries()
@@ -122,10 +125,7 @@ class Live:
 
     def start(self) -> None:
         """Start Spark, the queries and, if there are several sites, the backbone."""
-        for sink in self._sinks.values():
-            if isinstance(sink, Files):
-                # From now on an answer without rows is an answer.
-                sink.folder.mkdir(parents=True, exist_ok=True)
+        prepare(self._sinks)
         try:
             self._runner.start()
         except BaseException:
@@ -183,9 +183,53 @@ class Live:
             raise InputError(
                 "parameters cannot be changed while several sites run.", hint="stop, and run again with --fresh."
             )
-        written = _asking(self._found, queries).graph()
+        written = asking(self._found, queries).graph()
         identity_now = self._identity(written)
         self._runner.change(rewrite(written, AT_ONE_SITE).graph, lambda: reclaim(self.state, identity_now))
+
+    def streams(self) -> list[Published]:
+        """The streams that run between its sites; queries that are added may be made of them. At one site: none."""
+        if not isinstance(self._runner, Sites):
+            return []
+        return published(self._runner.wiring.connection, self._runner.wiring.name)
+
+    def add(
+        self, queries: Mapping[str, Delivery] | Deployment, *, text: str | None = None, called: str = ""
+    ) -> list[str]:
+        """More queries, while everything goes on: some by name, or those that a deployment has besides the ones that
+        run. They take from channels what these hold from the beginning on, and make the rest themselves, so that their
+        answers are those of queries that had run from the start. With the `text` that declares them they are written
+        down, called by a name, for whoever runs this state again. Their names are returned.
+        """
+        wanted = queries if isinstance(queries, Deployment) else asking_also(self._found, queries)
+        more = added(self._found, wanted)
+        if not isinstance(self._runner, Sites) or self.planned is None:
+            raise InputError("queries cannot be added at one site.", hint="stop, and run again with all of them.")
+        if self._runner.session is None:
+            raise InputError("nothing is running.", hint="add queries between start and stop.")
+        pulled = not isinstance(queries, Deployment)
+        sinks = {name: sink_of(name, query, self._base, self._show, pulled=pulled) for name, query in more.items()}
+        with self._runner.wiring.held() as whole:
+            known = earlier(self.state, more)
+            channels = whole if known is None else known.channels
+            planned = self.planned.besides(wanted, channels, state=self.state)
+            if known is None:
+                refuse_foreign(sinks)
+            note(self.state, known or Attachment((*more,), (*sorted(channels),), text, called))
+            prepare(sinks)
+            self._runner.extend(
+                replace(
+                    self._runner.setting,
+                    found=wanted,
+                    deployed=planned.deployed,
+                    sinks={**self._sinks, **sinks},
+                    intervals=planned.intervals,
+                    horizon=horizon_of(replace(wanted, queries=more)),
+                )
+            )
+        self._sinks |= sinks
+        self._found, self.planned = wanted, planned
+        return list(more)
 
     def enqueue(self, stream: str, rows: pa.Table | list[tuple[Any, ...]], origin: str | None = None) -> int:
         """Push rows into a stream whose source is `format: push`; how many were taken. They are on disk a moment later:
@@ -211,6 +255,11 @@ class Live:
         """Wait until all rows that were pushed are on disk, where a later run would find them too."""
         for inbox in self._inboxes.values():
             inbox.flush()
+
+    @property
+    def file(self) -> str:
+        """The path of the deployment file."""
+        return self._found.name
 
     @property
     def spark(self) -> Session:
@@ -266,31 +315,5 @@ class Live:
 
     def _refuse_foreign_deliveries(self) -> None:
         """What an earlier run delivered must not be mixed with what this one will."""
-        if any((self.state / name).exists() for name in ("memory", "fragments")):
-            return
-        for name, sink in self._sinks.items():
-            if isinstance(sink, Files) and sink.published():
-                raise InputError(
-                    f"{sink.folder} holds rows that another run delivered.",
-                    where=f"query {name}",
-                    hint="--fresh removes them and starts again; or deliver to another folder.",
-                )
-
-
-def _asking(found: Deployment, queries: Mapping[str, Delivery] | None) -> Deployment:
-    """The deployment with the queries that are given in place of the file's own."""
-    if queries is None:
-        return found
-    asked: dict[str, Query] = {}
-    for name, given in queries.items():
-        if not isinstance(given, Delivery):
-            raise InputError(f"query {name!r} is not delivered anywhere.", hint='stream.deliver("site").')
-        asked[name] = Query(given.stream.operator, Deliver.model_validate({"site": given.site, **given.options}))
-    return replace(found, queries=asked)
-
-
-def _horizon(found: Deployment) -> int | None:
-    """How late rows may come and still count: as long as the most patient query says; for ever if one says nothing."""
-    wishes = [query.revise_within for query in found.queries.values()]
-    known = [wish for wish in wishes if wish is not None]
-    return max(known) if len(known) == len(wishes) else None
+        if not any((self.state / name).exists() for name in ("memory", "fragments")):
+            refuse_foreign(self._sinks)

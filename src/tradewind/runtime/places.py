@@ -51,3 +51,21 @@ def _check_options(name: str, kind: str, options: Mapping[str, Any]) -> None:
             raise unknown(f"option of a {kind} delivery", option, _OPTIONS[kind]).at(f"queries.{name}.deliver")
         if not isinstance(value, bool):
             raise InputError(f"{option} is {value!r}.", where=f"queries.{name}.deliver", hint="say true or false.")
+
+
+def prepare(sinks: Mapping[str, Sink]) -> None:
+    """From now on an answer without rows is an answer."""
+    for sink in sinks.values():
+        if isinstance(sink, Files):
+            sink.folder.mkdir(parents=True, exist_ok=True)
+
+
+def refuse_foreign(sinks: Mapping[str, Sink]) -> None:
+    """What an earlier run delivered must not be mixed with what this one will."""
+    for name, sink in sinks.items():
+        if isinstance(sink, Files) and sink.published():
+            raise InputError(
+                f"{sink.folder} holds rows that another run delivered.",
+                where=f"query {name}",
+                hint="--fresh removes them and starts again; or deliver to another folder.",
+            )

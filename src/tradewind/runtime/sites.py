@@ -9,17 +9,17 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tradewind.algebra.operators.base import walk
-from tradewind.backbone.commits import Placed
+from tradewind.backbone.channels import Limits
 from tradewind.backbone.counting import Counted
-from tradewind.backbone.names import Address
+from tradewind.errors import InternalError
 from tradewind.fragments.deployed import Deployed, Fragment
 from tradewind.frontends.deployment.deployment import Deployment
-from tradewind.runtime.gate import Gate
+from tradewind.runtime.gatekeeper import Gatekeeper
 from tradewind.runtime.wiring import Network, Wiring
 from tradewind.spark.buckets.dispatch import needs_arrival
 from tradewind.spark.channels.inlets import Inlets
@@ -34,6 +34,7 @@ from tradewind.spark.sinks import Sink
 from tradewind.spark.sources.reading import reader
 from tradewind.spark.sources.survey import Survey
 
+_MEGABYTE = 1_000_000
 _LOOK = 0.05
 _SOON = 0.2
 _GATHER = 3.0
@@ -77,28 +78,52 @@ class Sites:
     wiring: Wiring = field(init=False)
     _closed: set[str] = field(default_factory=set)
     _watching: threading.Lock = field(default_factory=threading.Lock)
-    _gates: list[Gate] = field(default_factory=list)
-    _keeper: threading.Thread | None = None
-    _stopping: threading.Event = field(default_factory=threading.Event)
+    _gates: Gatekeeper | None = None
+    _epoch: int = 0
 
     def __post_init__(self) -> None:
         setting = self.setting
         name = Path(setting.found.name).stem
-        self.wiring = Wiring(name, setting.deployed, setting.found.links, setting.network, setting.state / "backbone")
+        keys = setting.found.channels
+        limits = Limits(
+            int(keys.most_megabytes * _MEGABYTE),
+            None if keys.keep is None else keys.keep / 1e6,
+            keys.keep_batches,
+            int(keys.keep_megabytes * _MEGABYTE),
+        )
+        folder = setting.state / "backbone"
+        self.wiring = Wiring(name, setting.deployed, setting.found.links, setting.network, folder, limits)
 
     def start(self) -> None:
         """Start the backbone, Spark and every fragment."""
         setting = self.setting
         self.wiring.start()
         self.session = self.spark or start(os.cpu_count() or 1, setting.state / "tmp", log=setting.state / "spark.log")
-        epoch = _next_epoch(setting.state)
+        self._epoch = _next_epoch(setting.state)
+        # Where triggers are timed they gather enough.
+        self._gates = Gatekeeper(self.wiring, _GATHER if setting.until_done else 0.0)
+        self._begin(self.session, setting.deployed.fragments)
+
+    def _begin(self, session: Session, fragments: Sequence[Fragment]) -> None:
         # Those that take are there before those that give: nothing has to wait for them.
-        taking_first = list(reversed(setting.deployed.fragments))
-        for fragment in taking_first:
-            self.running[fragment.name] = self._assembled(fragment, another(self.session), epoch)
-        self._listen()
-        for fragment in taking_first:
-            self.running[fragment.name].start(interval=self._interval(fragment))
+        started = {one.name: self._assembled(one, another(session)) for one in reversed(fragments)}
+        self.running = {**self.running, **started}
+        if self._gates is not None:
+            self._gates.listen(started.values())
+        for fragment in reversed(fragments):
+            started[fragment.name].start(interval=self._interval(fragment))
+
+    def extend(self, setting: Setting) -> None:
+        """Let more run: what is new in a setting that holds all that runs. Everything else goes on."""
+        if self.session is None:
+            raise InternalError("what does not run is extended.")
+        before, after = self.setting.deployed, setting.deployed
+        changed = {name: one for name, one in after.channels.items() if before.channels.get(name) != one}
+        more = Deployed(after.fragments[len(before.fragments) :], changed)
+        with self._watching:
+            self.wiring.extend(more)
+            self.setting = setting
+            self._begin(self.session, more.fragments)
 
     def _interval(self, fragment: Fragment) -> float | None:
         if not self.setting.until_done:
@@ -106,7 +131,7 @@ class Sites:
         # What is there already is to be read as soon as it can be; looking more often would cost more than it gains.
         return _SOON if fragment.inputs else None
 
-    def _assembled(self, fragment: Fragment, spark: Session, epoch: int) -> Running:
+    def _assembled(self, fragment: Fragment, spark: Session) -> Running:
         setting, connection = self.setting, self.wiring.connection
         folder = setting.folder(fragment)
         origins: dict[str, tuple[str, ...]] = {}
@@ -127,7 +152,7 @@ class Sites:
         wishes = [Wish(name, fragment.graph[name], setting.found.queries[name].tentative) for name in fragment.answers]
         sinks = {name: setting.sinks[name] for name in fragment.answers}
         outlets = {
-            name: Outlet(connection, self.wiring.address(fragment.site, name), fragment.name, epoch)
+            name: Outlet(connection, self.wiring.address(fragment.site, name), fragment.name, self._epoch)
             for name in fragment.outputs
         }
         return Running(
@@ -140,41 +165,6 @@ class Sites:
             lambda report: setting.on_batch(replace(report, fragment=fragment.name, site=fragment.site)),
             outlets,
         )
-
-    def _listen(self) -> None:
-        """Let every fragment know of the commits on its channels, from where it stands."""
-        wanted: dict[Address, int] = {}
-        gates: dict[Address, list[Gate]] = {}
-        for one in self.running.values():
-            inlets = one.intake.inlets
-            if inlets is None:
-                continue
-            notes = one.engine.memory.committed.notes
-            ended = [name for name, closed in notes.get("closed", {}).items() if closed is not None]
-            gate = Gate(inlets.addresses, ended, inlets.tickets.issue, patience=self._gathering)
-            self._gates.append(gate)
-            for name, address in inlets.addresses.items():
-                after = notes.get("positions", {}).get(name, 0)
-                wanted[address] = min(after, wanted.get(address, after))
-                gates.setdefault(address, []).append(gate)
-
-        def told(address: Address, placed: Placed) -> None:
-            for gate in gates[address]:
-                gate.told(address.channel, placed)
-
-        self.wiring.listen(wanted, told)
-        self._keeper = threading.Thread(target=self._open_gates, name="tradewind-gates", daemon=True)
-        self._keeper.start()
-
-    @property
-    def _gathering(self) -> float:
-        """How long a commit may wait for those of other channels: where triggers are timed they gather enough."""
-        return _GATHER if self.setting.until_done else 0.0
-
-    def _open_gates(self) -> None:
-        while not self._stopping.wait(_LOOK):
-            for gate in self._gates:
-                gate.look()
 
     def _intake(self, fragment: Fragment) -> Intake:
         setting = self.setting
@@ -227,13 +217,12 @@ class Sites:
 
     def stop(self) -> None:
         """Stop everything; what was committed stays."""
-        self._stopping.set()
-        if self._keeper is not None:
-            self._keeper.join()
+        if self._gates is not None:
+            self._gates.stop()
         for one in self.running.values():
             one.stop()
             one.engine.release()
-        self.running.clear()
+        self.running = {}
         if self.session is not None and self.spark is None:
             self.session.stop()
         self.session = None

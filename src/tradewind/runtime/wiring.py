@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,13 +16,16 @@ from tradewind.backbone.disturbances import Disturbance
 from tradewind.backbone.links import Links, LinkShape
 from tradewind.backbone.names import Address
 from tradewind.backbone.news import News
-from tradewind.backbone.retention import trim
+from tradewind.backbone.retention import subscribed, trim, unsubscribed, whole
 from tradewind.backbone.server import Server
 from tradewind.errors import InternalError, TradewindError
 from tradewind.fragments.deployed import Deployed
 from tradewind.frontends.deployment.model import Link
+from tradewind.runtime.published import publish
 
 _TIDY = 10.0
+_HOLDER = "attaching"
+"""Who is subscribed to all channels while a query is attached, so that nothing is removed meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +48,11 @@ class Wiring:
     links: Sequence[Link]
     network: Network
     folder: Path
+    limits: Limits = field(default_factory=Limits)
     _server: Server | None = None
     _connection: Connection | None = None
     _links: Links | None = None
-    _news: News | None = None
+    _news: list[News] = field(default_factory=list)
     _counts: dict[tuple[str, str], Counted] = field(default_factory=dict)
     _stopping: threading.Event = field(default_factory=threading.Event)
     _janitor: threading.Thread | None = None
@@ -58,16 +63,42 @@ class Wiring:
         if self.network.backbone is None:
             self._server = Server.start(self.folder)
         self._connection = Connection.open(self.url)
-        for channel in self.deployed.channels.values():
-            for site in channel.sites:
-                create(self._connection, self.address(site, channel.name))
         self._links = Links(self.url, self.name, self._shapes(), disturbances=self.network.disturbances)
-        for channel in self.deployed.channels.values():
-            for begin, end in channel.hops:
-                self._links.carry(begin, end, channel.name)
+        self._open(self._connection, self._links, self.deployed)
         self._links.start()
-        self._janitor = threading.Thread(target=self._tidy, args=(self._connection,), name="janitor", daemon=True)
+        publish(self._connection, self.name, self.deployed)
+        self._janitor = threading.Thread(target=self._tidy_always, name="tradewind-janitor", daemon=True)
         self._janitor.start()
+
+    def extend(self, more: Deployed) -> None:
+        """More channels, and some that go further, while all others go on."""
+        self._open(self.connection, self.links_between, more)
+        self.deployed |= more
+        publish(self.connection, self.name, self.deployed)
+
+    def _open(self, connection: Connection, links: Links, some: Deployed) -> None:
+        for channel in some.channels.values():
+            for site in channel.sites:
+                create(connection, self.address(site, channel.name), self.limits)
+        for channel in some.channels.values():
+            for begin, end in channel.hops:
+                links.carry(begin, end, channel.name, self.limits)
+
+    @contextmanager
+    def held(self) -> Iterator[frozenset[str]]:
+        """The channels of which everything that was ever sent is still to be had; that stays so meanwhile."""
+        places = {
+            name: [self.address(site, name) for site in channel.sites]
+            for name, channel in self.deployed.channels.items()
+        }
+        every = [address for some in places.values() for address in some]
+        for address in every:
+            subscribed(self.connection, address, _HOLDER)
+        try:
+            yield frozenset(name for name, some in places.items() if all(whole(self.connection, one) for one in some))
+        finally:
+            for address in every:
+                unsubscribed(self.connection, address, _HOLDER)
 
     def address(self, site: str, channel: str) -> Address:
         """Where a channel is to be found at a site."""
@@ -99,7 +130,7 @@ class Wiring:
 
     def listen(self, wanted: Mapping[Address, int], told: Callable[[Address, Placed], None]) -> None:
         """Tell of each commit on some channels, behind a number."""
-        self._news = News(self.url, wanted, told)
+        self._news.append(News(self.url, wanted, told))
 
     def _shapes(self) -> list[LinkShape]:
         """Every declared link, in the directions that it has."""
@@ -110,21 +141,24 @@ class Wiring:
             found.extend(LinkShape(begin, end, mbps, ms) for begin, end in ways)
         return found
 
-    def _tidy(self, connection: Connection) -> None:
-        """Remove, from time to time, what all who read a channel have read."""
+    def _tidy_always(self) -> None:
         try:
             while not self._stopping.wait(_TIDY):
-                for channel in self.deployed.channels.values():
-                    for site in channel.sites:
-                        if self._stopping.is_set():
-                            return
-                        trim(connection, self.address(site, channel.name), Limits())
+                self.tidy()
         except TradewindError as error:
             self._untidy = error
 
+    def tidy(self) -> None:
+        """Remove what all who read a channel have read, unless it is to be kept."""
+        for channel in self.deployed.channels.values():
+            for site in channel.sites:
+                if self._stopping.is_set():
+                    return
+                trim(self.connection, self.address(site, channel.name), self.limits)
+
     def raise_failures(self) -> None:
         """Raise what has ended a part of it."""
-        parts = (self._server, self._links, self._news)
+        parts = (self._server, self._links, *self._news)
         failures = [part.failure for part in parts if part is not None]
         for failure in (*failures, self._untidy):
             if failure is not None:
@@ -139,9 +173,8 @@ class Wiring:
         self._stopping.set()
         if self._janitor is not None:
             self._janitor.join()
-        if self._news is not None:
-            self._news.stop()
-            self._news = None
+        while self._news:
+            self._news.pop().stop()
         if self._links is not None:
             counts = self._links.counts()
             self._links.stop()

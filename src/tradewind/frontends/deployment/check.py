@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tradewind.algebra.operators.base import Operator
@@ -56,6 +56,36 @@ def load_bytes(data: bytes, name: str = "deployment") -> Deployment:
             complaint = Complaint(line, column, what, "is this a YAML file? Save it as UTF-8.")
     Report(name, Document(complaints=[complaint])).raise_if_any()
     raise AssertionError("a complaint was raised")
+
+
+def load_more(text: str, added: Sequence[str], more: str, name: str, called: str) -> Deployment:
+    """The deployment that a text declares with the queries that others added, which are all right, and those that one
+    `more` adds. Problems are those of this last one, which is `called` something.
+    """
+    raw = dict(read_yaml(text).data)
+    for earlier in added:
+        raw["queries"] = {**(raw.get("queries") or {}), **read_yaml(earlier).data["queries"]}
+    document = read_yaml(more)
+    report = Report(called, document)
+    given = document.data if isinstance(document.data, Mapping) else {}
+    report.add(
+        Finding((str(key),), f"only queries can be added, not {key!r}.", "queries: {…}.", at_key=True)
+        for key in given
+        if key != "queries"
+    )
+    queries = given.get("queries")
+    known = raw.get("queries") or {}
+    if not isinstance(queries, Mapping) or not queries:
+        report.add([Finding((), "there are no queries in it.", "queries: {name: {sql: …, deliver: {site: …}}}.")])
+        report.raise_if_any()
+        raise AssertionError("a finding was raised")
+    report.add(
+        Finding(("queries", str(query)), f"query {query!r} runs already.", "give it another name.", at_key=True)
+        for query in queries
+        if query in known
+    )
+    report.raise_if_any()
+    return _checked({**raw, "queries": {**known, **queries}}, name, report)
 
 
 def _checked(raw: Mapping[str, Any], name: str, report: Report) -> Deployment:
@@ -144,7 +174,9 @@ def _deployment(
         for stream, keys in file.streams.items()
     }
     queries = {query: _query(operators[query], keys) for query, keys in file.queries.items()}
-    return Deployment(name, file.sites, file.links, streams, queries, catalog, file.objective, file.metrics)
+    return Deployment(
+        name, file.sites, file.links, streams, queries, catalog, file.objective, file.metrics, file.channels
+    )
 
 
 def _query(operator: Operator, keys: QueryKeys) -> Query:

@@ -13,7 +13,7 @@ from tradewind.algebra.tables import Table
 from tradewind.errors import GraphError, unknown
 from tradewind.frontends.arguments import place, text
 from tradewind.frontends.catalog import Catalog
-from tradewind.frontends.deployment.model import Deliver, Link, Origin, Site
+from tradewind.frontends.deployment.model import ChannelKeys, Deliver, Link, Origin, Site
 from tradewind.frontends.fluent import Stream
 
 
@@ -59,6 +59,7 @@ class Deployment:
     """What further queries may name: the streams and the boxes of the shared flow."""
     objective: str = "dollars"
     metrics: Mapping[str, object] = field(default_factory=dict)
+    channels: ChannelKeys = field(default_factory=ChannelKeys)
 
     @property
     def tables(self) -> Mapping[str, Table]:

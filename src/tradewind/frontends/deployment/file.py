@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
 
 from tradewind.errors import DeploymentError, InputError, Problem
-from tradewind.frontends.deployment.check import load_bytes
+from tradewind.frontends.deployment.check import load_bytes, load_more
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.frontends.deployment.yaml import MAX_BYTES
 
@@ -14,14 +15,27 @@ from tradewind.frontends.deployment.yaml import MAX_BYTES
 def deployment(path: str | PathLike[str]) -> Deployment:
     """The deployment that a YAML file declares; raises `DeploymentError` with everything that is wrong with it."""
     name = _name(path)
+    return load_bytes(_read(name), name)
+
+
+def deployment_with(
+    path: str | PathLike[str], more: str, called: str = "queries", *, added: Sequence[str] = ()
+) -> Deployment:
+    """The deployment that a YAML file declares, with the queries of another text, and those that texts added before."""
+    name = _name(path)
+    data = _read(name)
+    load_bytes(data, name)
+    return load_more(data.decode("utf-8-sig"), added, more, name, called)
+
+
+def _read(name: str) -> bytes:
     try:
         with Path(name).open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            return file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         problem = Problem(name, f"cannot be read: {reason}.", "give the path of a YAML file.")
         raise DeploymentError(f"{name} has a problem.", problems=[problem]) from None
-    return load_bytes(data, name)
 
 
 def _name(path: object) -> str:

@@ -8,6 +8,7 @@
     boxes:      superboxes: flows with parameters that boxes may use by name (see `flow.superboxes`)
     flow:       boxes and arrows that all queries share: box name -> box
     queries:    {top: {sql: "SELECT …", deliver: {site: hq, format: parquet, path: out/top}, fresh_within: 30 seconds}}
+    channels:   {keep: 1 hour, keep_megabytes: 64, most_megabytes: 1024}
     metrics:    named objectives of the user's own
     objective:  dollars | bytes | latency | load | utility | the name of a metric
 
@@ -165,6 +166,18 @@ class QueryKeys(Strict):
     pin: dict[Name, Name] = Field(default_factory=dict)
 
 
+class ChannelKeys(Strict):
+    """What channels between sites keep beyond what their readers still need, each of them, and how large one may grow.
+
+    What is kept is there for queries that come later. With several `keep`s, what one of them keeps is kept.
+    """
+
+    keep: Duration | None = None
+    keep_batches: Annotated[int, Field(ge=0)] | None = None
+    keep_megabytes: Amount = 64.0
+    most_megabytes: PositiveAmount = 1024.0
+
+
 class DeploymentFile(Strict):
     """The whole file. That it has sites and streams is checked apart: the rest can be checked without them."""
 
@@ -178,5 +191,6 @@ class DeploymentFile(Strict):
     boxes: dict[BoxName, SuperboxKeys] = Field(default_factory=dict)
     flow: dict[str, Any] = Field(default_factory=dict)
     queries: dict[Name, QueryKeys] = Field(default_factory=dict)
+    channels: ChannelKeys = ChannelKeys()
     metrics: dict[Name, Any] = Field(default_factory=dict)
     objective: Text = "dollars"

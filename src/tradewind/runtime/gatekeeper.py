@@ -1,0 +1,60 @@
+"""Lets fragments know of commits on the channels that they read, through the gates that gather them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+
+from tradewind.backbone.commits import Placed
+from tradewind.backbone.names import Address
+from tradewind.runtime.gate import Gate
+from tradewind.runtime.wiring import Wiring
+from tradewind.spark.query import Running
+
+_LOOK = 0.05
+
+
+class Gatekeeper:
+    """The gates of a run; a commit waits there for so many seconds at most."""
+
+    def __init__(self, wiring: Wiring, patience: float) -> None:
+        self._wiring = wiring
+        self._patience = patience
+        self._gates: list[Gate] = []
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="tradewind-gates", daemon=True)
+        self._thread.start()
+
+    def listen(self, some: Iterable[Running]) -> None:
+        """Let fragments know of the commits on their channels, from where they stand."""
+        wanted: dict[Address, int] = {}
+        gates: dict[Address, list[Gate]] = {}
+        for one in some:
+            inlets = one.intake.inlets
+            if inlets is None:
+                continue
+            notes = one.engine.memory.committed.notes
+            ended = [name for name, closed in notes.get("closed", {}).items() if closed is not None]
+            gate = Gate(inlets.addresses, ended, inlets.tickets.issue, patience=self._patience)
+            self._gates.append(gate)
+            for name, address in inlets.addresses.items():
+                after = notes.get("positions", {}).get(name, 0)
+                wanted[address] = min(after, wanted.get(address, after))
+                gates.setdefault(address, []).append(gate)
+
+        def told(address: Address, placed: Placed) -> None:
+            for gate in gates[address]:
+                gate.told(address.channel, placed)
+
+        if wanted:
+            self._wiring.listen(wanted, told)
+
+    def _look(self) -> None:
+        while not self._stopping.wait(_LOOK):
+            for gate in tuple(self._gates):
+                gate.look()
+
+    def stop(self) -> None:
+        """Nothing is let through any more."""
+        self._stopping.set()
+        self._thread.join()
