@@ -35,6 +35,7 @@ from tradewind.spark.session import Session
 from tradewind.spark.sinks import Dequeuer, Pulled
 from tradewind.spark.sources.gathering import Gatherer
 from tradewind.spark.sources.push import Inbox
+from tradewind.spark.sources.reading import check_readable
 from tradewind.spark.sources.survey import Survey
 
 
@@ -71,6 +72,7 @@ class Live:
             for name, query in self._found.queries.items()
         }
         self.horizon = horizon_of(self._found)
+        check_readable(self._found, self._base, self.state, wait=not until_done)
         if fresh:
             self._start_afresh()
         self._refuse_foreign_deliveries()

@@ -31,6 +31,8 @@ _SETTINGS = {
     # Hadoop's usual ways with local files start processes (chmod, readlink) for each of them: 0.1 s a batch.
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     CHECKPOINTS: "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
+    # Workers are forked from a parent that has imported what they need.
+    "spark.python.daemon.module": "tradewind.spark.daemon",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.streaming.numRecentProgressUpdates": "10",
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
@@ -45,6 +47,9 @@ _SETTINGS = {
 
 Session = SparkSession
 """For those who hold a session without knowing Spark."""
+
+_LONGEST = 60
+"""Paths of sockets have at most 108 bytes."""
 
 FEW = 200_000
 """Fewer rows than this are done sooner if Spark does not compile their plans, and fit one part on their way."""
@@ -62,6 +67,7 @@ def start(
     builder = SparkSession.builder.master(master or f"local[{cores}]").appName("tradewind")
     settings = {
         **_SETTINGS,
+        **_sockets(folder),
         **SETTINGS,
         "spark.driver.memory": memory,
         "spark.sql.shuffle.partitions": str(cores),
@@ -76,6 +82,15 @@ def start(
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def _sockets(folder: Path) -> dict[str, str]:
+    """Sockets in the file system: by TCP each talk with a Python worker waits 40 ms for an acknowledgement that is held
+    back. Where the folder's path is too long for a socket's, they lie among the machine's temporary files.
+    """
+    enabled = {"spark.python.unix.domain.socket.enabled": "true"}
+    place = str(folder.absolute())
+    return {**enabled, "spark.python.unix.domain.socket.dir": place} if len(place.encode()) <= _LONGEST else enabled
 
 
 def another(session: SparkSession) -> SparkSession:

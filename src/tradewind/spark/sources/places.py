@@ -72,14 +72,24 @@ def _one_file(place: Path) -> str:
     return f"{literal(place.parent)}/{literal(before)}[{sign}]{literal(after)}"
 
 
+def require_there(place: Path) -> None:
+    """A place that is no pattern has to exist, unless somebody may still make it."""
+    if not place.exists() and not _is_pattern(place):
+        raise InputError(f"there is no {place}.", hint="create it, or mend the path.")
+
+
+def _is_pattern(place: Path) -> bool:
+    return any(sign in str(place) for sign in "*?[{")
+
+
 def _pattern(place: Path, wait: bool) -> str:
     if place.is_file():
         return _one_file(place)
     if place.exists():
         return literal(place)
-    if any(sign in place.name or sign in str(place.parent) for sign in "*?[{"):
+    if _is_pattern(place):
         return str(place)
     if not wait:
-        raise InputError(f"there is no {place}.", hint="create it, or mend the path.")
+        require_there(place)
     place.mkdir(parents=True)
     return literal(place)

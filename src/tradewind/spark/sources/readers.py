@@ -24,7 +24,7 @@ from tradewind.spark.sources.landing import SPLIT, Task
 from tradewind.spark.sources.nested import FaultError
 from tradewind.spark.sources.options import CONVERTED
 from tradewind.spark.sources.parsing import Reading
-from tradewind.spark.sources.places import literal, tracked_files
+from tradewind.spark.sources.places import literal, require_there, tracked_files
 from tradewind.spark.sources.records import Part, suffix_of
 from tradewind.spark.step import together
 from tradewind.spark.types import quote, schema_ddl
@@ -109,6 +109,11 @@ class FileReader(_Reader):
                 wanted = "binary" if takes_bytes else "text"
                 raise InputError(f"its converter needs `format: {wanted}`.", where=f"format {self.format}")
 
+    def check(self, *, wait: bool) -> None:
+        """The files have to be there, unless they may still come."""
+        if not wait and self.format != "push":
+            require_there(self._place)
+
     def tracked(self, spark: SparkSession, *, wait: bool = False) -> DataFrame:
         """A streaming frame over the files."""
         own = self.format == "push"
@@ -187,19 +192,23 @@ class GeneratedReader(_Reader):
         self._tickets = tickets
         self._clockwork: Clockwork | None = None
 
-    def tracked(self, spark: SparkSession, *, wait: bool = False) -> DataFrame:
-        """A streaming frame over the tickets, which are issued from now on."""
-        rows = self._options["rows"]
-        if rows is not None:
-            self._tickets.issue_all(rows, self._options["rows_per_batch"])
-        elif wait:
-            self._tickets.begun()
-            self._clockwork = Clockwork(self._tickets, self._options["rows_per_second"])
-        else:
+    def check(self, *, wait: bool) -> None:
+        """Without waiting it has to end some time."""
+        if not wait and self._options["rows"] is None:
             raise InputError(
                 f"stream {self.stream!r} at {self.origin!r} never ends, so there is no waiting for its end.",
                 hint="say how many `rows:` it has, or for how long to run.",
             )
+
+    def tracked(self, spark: SparkSession, *, wait: bool = False) -> DataFrame:
+        """A streaming frame over the tickets, which are issued from now on."""
+        self.check(wait=wait)
+        rows = self._options["rows"]
+        if rows is not None:
+            self._tickets.issue_all(rows, self._options["rows_per_batch"])
+        else:
+            self._tickets.begun()
+            self._clockwork = Clockwork(self._tickets, self._options["rows_per_second"])
         limit = {"max_files_per_batch": 1 if rows is not None else 10_000}
         return tracked_files(spark, self._tickets.folder, limit, wait=True, own=True)
 

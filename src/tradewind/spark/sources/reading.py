@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tradewind.algebra.operators.core import Source
 from tradewind.errors import DataError, InputError, TradewindError
-from tradewind.frontends.deployment.deployment import DeclaredStream
+from tradewind.frontends.deployment.deployment import DeclaredStream, Deployment
 from tradewind.spark.sources.generator import Tickets
 from tradewind.spark.sources.options import checked
 from tradewind.spark.sources.places import place_of
@@ -26,6 +26,9 @@ class OriginReader(Protocol):
     format: str
     on_bad: str
     source: Source
+
+    def check(self, *, wait: bool) -> None:
+        """Raise what would stand in the way of reading it, as far as that can be told; with `wait` more may come."""
 
     def tracked(self, spark: SparkSession, *, wait: bool = False) -> DataFrame:
         """A streaming frame by which Spark tracks what is new; with `wait` more may come, and a folder may be empty."""
@@ -57,6 +60,16 @@ def reader(stream: DeclaredStream, name: str, origin: str, base: Path, state: Pa
         return FileReader(known, options, place_of(declared.path, base))
     except TradewindError as error:
         raise error.at(f"streams.{name}.at.{origin}") from None
+
+
+def check_readable(found: Deployment, base: Path, state: Path, *, wait: bool) -> None:
+    """Raise what stands in the way of reading the streams that queries ask for, before anything is started."""
+    for name in found.graph().sources():
+        for origin in found.streams[name].origins:
+            try:
+                reader(found.streams[name], name, origin, base, state).check(wait=wait)
+            except TradewindError as error:
+                raise error.placed(f"streams.{name}.at.{origin}") from None
 
 
 def files_of(leaf: Any) -> list[Path]:
