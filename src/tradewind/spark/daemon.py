@@ -7,21 +7,25 @@ By itself each worker would import it anew, for about a second. And Spark has a 
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 
-# Before numpy is imported: a parent has no threads besides its own when it forks.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+from pyspark.daemon import manager
 
-import pyarrow.compute  # noqa: E402, F401 - after the line above, for the workers
-import pyspark.worker  # noqa: E402, F401 - as above
-from pyspark.daemon import manager  # noqa: E402 - as above
-
-import tradewind.spark.bucketed  # noqa: E402, F401 - as above
-import tradewind.spark.channels.inlets  # noqa: E402, F401 - as above
-import tradewind.spark.channels.outlets  # noqa: E402, F401 - as above
-import tradewind.spark.sources.landing  # noqa: E402, F401 - as above
+_FOR_WORKERS = (
+    "pyarrow.compute",
+    "pyspark.worker",
+    "tradewind.spark.bucketed",
+    "tradewind.spark.channels.inlets",
+    "tradewind.spark.channels.outlets",
+    "tradewind.spark.sources.landing",
+)
 
 if __name__ == "__main__":
+    # A parent that forks has no threads besides its own; numpy would start some.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    for name in _FOR_WORKERS:
+        importlib.import_module(name)
     gc.collect()
     gc.freeze()
     manager()
