@@ -170,7 +170,7 @@ def channels(spark: Session, folder: Path, rows: int, rounds: int) -> dict[str, 
             best["into a channel"] = max(best["into a channel"], rows / (time.perf_counter() - begin) / 1e6)
             inlets = Inlets(connection, {"c": address}, "bench", Tickets(folder / f"t{number}", ["c"]))
             begin = time.perf_counter()
-            found = inlets.rows(spark, "c", [placed.commit for placed in Reader(connection, address).commits(0)])
+            found = inlets.rows(spark, {"c": [placed.commit for placed in Reader(connection, address).commits(0)]})
             found._jdf.queryExecution().toRdd().count()  # noqa: SLF001 - every row and column, and nothing else
             best["out of a channel"] = max(best["out of a channel"], rows / (time.perf_counter() - begin) / 1e6)
     return best
@@ -257,11 +257,17 @@ def many(spark: Session, folder: Path) -> dict[str, float]:
         network=Network(imitate=False),
         on_batch=lambda report: seconds.setdefault(report.fragment, []).append(report.seconds),
     )
+    begin = time.perf_counter()
     with live:
         while not live.wait(1.0):
             memory = max(memory, _resident())
     warm = [one for some in seconds.values() for one in some[3:]]
-    return {"slowest batch, s": max(warm), "usual batch, s": statistics.median(warm), "memory, GB": memory}
+    return {
+        "slowest batch, s": max(warm),
+        "usual batch, s": statistics.median(warm),
+        "whole run, s": time.perf_counter() - begin,
+        "memory, GB": memory,
+    }
 
 
 def _resident() -> float:

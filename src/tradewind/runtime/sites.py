@@ -20,6 +20,7 @@ from tradewind.errors import InternalError
 from tradewind.fragments.deployed import Deployed, Fragment
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.gatekeeper import Gatekeeper
+from tradewind.runtime.turns import Turns
 from tradewind.runtime.wiring import Network, Wiring
 from tradewind.spark.buckets.dispatch import needs_arrival
 from tradewind.spark.channels.inlets import Inlets
@@ -79,6 +80,7 @@ class Sites:
     _closed: set[str] = field(default_factory=set)
     _watching: threading.Lock = field(default_factory=threading.Lock)
     _gates: Gatekeeper | None = None
+    _turns: Turns = field(default_factory=lambda: Turns((os.cpu_count() or 1) + 1))
     _epoch: int = 0
 
     def __post_init__(self) -> None:
@@ -164,6 +166,7 @@ class Sites:
             folder,
             lambda report: setting.on_batch(replace(report, fragment=fragment.name, site=fragment.site)),
             outlets,
+            self._turns.taken,
         )
 
     def _intake(self, fragment: Fragment) -> Intake:

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.aggregation import Aggregate, Combine, Partial
 from tradewind.algebra.operators.base import Operator
-from tradewind.algebra.operators.core import Join, Source, Top
+from tradewind.algebra.operators.core import Join, Source, Top, Union
 from tradewind.algebra.operators.stored import Read, Update
 from tradewind.spark.changing import require_sound
 from tradewind.spark.columns import ARRIVAL, DUE, WEIGHT, due_sql, quoted
@@ -185,6 +185,20 @@ class Engine:
             name = self._channels[node]
             return name, self.origins[name]
         return (node.stream, node.origins or self.origins[node.stream]) if isinstance(node, Source) else None
+
+    @property
+    def united(self) -> dict[str, Operator]:
+        """The channels that nothing but a union reads, and that union: it does not matter which of them a row is of."""
+        readers: dict[Operator, list[Operator]] = {}
+        for node in self._order:
+            for child in () if node in self._channels else node.inputs:
+                readers.setdefault(child, []).append(node)
+        wanted = {node for _, node in self.graph.results}
+        return {
+            name: readers[node][0]
+            for node, name in self._channels.items()
+            if node not in wanted and len(readers.get(node, ())) == 1 and isinstance(readers[node][0], Union)
+        }
 
     def marks_of(self, node: Operator) -> dict[str, float]:
         """How far each origin below a node is, by the name that channels know it by; None promised is not there."""

@@ -11,6 +11,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,8 @@ class Running:
     folder: Path
     on_batch: Callable[[Report], None] = lambda _: None
     outlets: Mapping[str, Outlet] = field(default_factory=dict)
+    turn: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Within this a batch is done, so that others on the same machine need not do theirs at the same time."""
     failure: BaseException | None = None
     _query: StreamingQuery | None = None
     _wanted: tuple[Graph, Callable[[], None]] | None = None
@@ -141,7 +144,8 @@ class Running:
     def _batch(self, _: DataFrame, batch: int) -> None:
         self._started.wait()
         try:
-            self._work(batch)
+            with self.turn():
+                self._work(batch)
         except BaseException as error:
             self.failure = error
             raise
@@ -154,6 +158,8 @@ class Running:
         before = self.engine.memory.committed.notes.get("positions", {})
         taken = self.intake.take(self._query, self.engine, self.folder, batch)
         compile_plans(self.spark, taken.rows)
+        if taken.rows < FEW:
+            taken = taken.in_one_place()
         self.engine.advance(batch, taken.arrived, lambda deltas, step: self._deliver(deltas, step, batch, taken))
         self._publish()
         if self.intake.inlets is not None:

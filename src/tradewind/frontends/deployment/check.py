@@ -84,7 +84,6 @@ def load_more(text: str, added: Sequence[str], more: str, name: str, called: str
         for query in queries
         if query in known
     )
-    report.raise_if_any()
     return _checked({**raw, "queries": {**known, **queries}}, name, report)
 
 

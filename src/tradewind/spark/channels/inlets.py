@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,10 @@ from tradewind.backbone.names import Address
 from tradewind.backbone.retention import read_to, subscribed
 from tradewind.spark.channels.tickets import Tickets
 from tradewind.spark.packing import unpacked
+from tradewind.spark.step import together
+
+Wanted = tuple[Address, Part]
+"""A part, and the channel that holds it."""
 
 
 @dataclass(slots=True)
@@ -59,16 +64,21 @@ class Inlets:
         """The newest commit of each channel."""
         return {name: reader.head() for name, reader in self._readers.items()}
 
-    def rows(self, spark: SparkSession, channel: str, commits: Sequence[Commit]) -> DataFrame | None:
-        """The rows of some commits, fetched when they are asked for; None when there are none."""
-        parts = [part for commit in commits for part in commit.parts if part.rows]
-        if not parts:
-            return None
-        address = self.addresses[channel]
-        shares = _shares(parts, spark.sparkContext.defaultParallelism)
-        schema = self._schema(channel, parts[0])
+    def rows(self, spark: SparkSession, commits: Mapping[str, Sequence[Commit]]) -> DataFrame | None:
+        """The rows of some channels' commits, fetched when they are asked for; None when there are none."""
+        alike: dict[str, tuple[StructType, list[Wanted]]] = {}
+        for channel, some in commits.items():
+            parts = [part for commit in some for part in commit.parts if part.rows]
+            if parts:
+                schema = self._schema(channel, parts[0])
+                wanted = alike.setdefault(schema.json(), (schema, []))[1]
+                wanted.extend((self.addresses[channel], part) for part in parts)
+        return together(*(self._fetched(spark, schema, wanted) for schema, wanted in alike.values()))
+
+    def _fetched(self, spark: SparkSession, schema: StructType, wanted: Sequence[Wanted]) -> DataFrame:
+        shares = _shares(wanted, spark.sparkContext.defaultParallelism)
         tasks = len(shares)
-        return spark.range(0, tasks, 1, tasks).mapInArrow(_fetcher(self.connection.url, address, shares), schema)
+        return spark.range(0, tasks, 1, tasks).mapInArrow(_fetcher(self.connection.url, shares), schema)
 
     def _schema(self, channel: str, part: Part) -> StructType:
         if channel not in self._schemas:
@@ -78,27 +88,28 @@ class Inlets:
         return self._schemas[channel]
 
 
-def _shares(parts: Sequence[Part], most: int) -> list[list[Part]]:
+def _shares(wanted: Sequence[Wanted], most: int) -> list[list[Wanted]]:
     """The parts in as many shares as there are cores, each a run of parts with about as many rows."""
-    rows = sum(part.rows for part in parts)
-    count = max(1, min(most, len(parts), rows // 50_000))
-    shares: list[list[Part]] = [[] for _ in range(count)]
+    rows = sum(part.rows for _, part in wanted)
+    count = max(1, min(most, len(wanted), rows // 50_000))
+    shares: list[list[Wanted]] = [[] for _ in range(count)]
     before = 0
-    for part in parts:
-        shares[min(count - 1, before * count // rows)].append(part)
-        before += part.rows
+    for one in wanted:
+        shares[min(count - 1, before * count // rows)].append(one)
+        before += one[1].rows
     return [share for share in shares if share]
 
 
 def _fetcher(
-    url: str, address: Address, shares: Sequence[Sequence[Part]]
+    url: str, shares: Sequence[Sequence[Wanted]]
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def fetch(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         connection = shared(url)
         for batch in numbers:
             for number in batch.column(0).to_pylist():
-                for payload in fetch_parts(connection, address, shares[number]):
-                    yield unpacked(payload, address.stream)
+                for address, some in groupby(shares[number], key=lambda one: one[0]):
+                    for payload in fetch_parts(connection, address, [part for _, part in some]):
+                        yield unpacked(payload, address.stream)
 
     return fetch
 
