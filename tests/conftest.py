@@ -1,7 +1,12 @@
-"""Settings for all tests: hypothesis repeats itself in CI and is given time, because these machines are noisy."""
+"""Settings for all tests: hypothesis repeats itself in CI and is given time, because these machines are noisy; Java
+does not compile as thoroughly as it can, which takes half of the time of short runs.
+"""
+
+import os
 
 from hypothesis import HealthCheck, settings
 
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 settings.register_profile(
     "tradewind",
     deadline=None,

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 import tradewind as tw
 from tradewind.interpreter.run import answer
+from tradewind.runtime.answers import answer_of
 from tradewind.spark.types import to_arrow
 
 SECOND = 1_000_000
@@ -85,3 +86,13 @@ def lay_out(folder: Path, given: list[tuple], text: str = FILE, files: int = 6) 
 def meant(path: Path, given: list[tuple]) -> dict[str, Counter]:
     """The interpreter's final answers."""
     return answer(tw.deployment(path).graph(), {"requests": {"here": given}})
+
+
+def delivered(path: Path) -> dict[str, Counter]:
+    """The answers that the delivered files add up to; every row must be final."""
+    found = {}
+    for name, query in tw.deployment(path).queries.items():
+        answer = answer_of(name, query, path.parent)
+        assert all(row[-1] for row in answer), name
+        found[name] = Counter({row[:-1]: count for row, count in answer.items()})
+    return found

@@ -123,7 +123,7 @@ def test_what_cannot_be_added_is_said_with_its_place(spark, tmp_path) -> None:
     assert [(one.where, one.what) for one in raised.value.problems] == [
         ("m.yaml:2:3 queries.best", "query 'best' runs already.")
     ]
-    with pytest.raises(DeploymentError, match="has 2 problems"):
+    with pytest.raises(DeploymentError, match="has 3 problems"):
         deployment_with(shops.file, "sites: {x: {}}\nqueries:\n  b: {sql: SELECT no FROM sales}\n", "m.yaml")
     wanted = deployment_with(shops.file, MORE, "more.yaml")
     live = shops.found.run(state=tmp_path / "state", spark=spark)
