@@ -115,7 +115,7 @@ def lay_out(folder: Path, seed: int) -> dict[str, pa.Table]:
     orders = pa.schema([("placed", stamp), ("crop", pa.string()), ("tons", pa.int64())])
     found: dict[str, list[pa.Table]] = {"readings": [], "orders": []}
     for place in (*FIELDS, *PLANTS):
-        times = sorted(chance.randrange(300 * SECOND) for _ in range(150 if place in FIELDS else 12))
+        times = sorted(chance.randrange(300 * SECOND) for _ in range(1500 if place in FIELDS else 12))
         if place in FIELDS:
             cents = [chance.choice([0, chance.randrange(1000)]) for _ in times]
             columns = [

@@ -1,4 +1,5 @@
-"""Rows as they travel: Arrow record batches in the IPC stream format, their buffers packed by zstd.
+"""Rows as they travel: Arrow record batches in the IPC stream format, packed by zstd: buffer by buffer where they are
+long, since that is quick, and as a whole where they are short and their schema is as long as they are.
 
 A column of weights that are all one is left out on the way; most streams have no others.
 """
@@ -13,7 +14,12 @@ import pyarrow.compute as pc
 from tradewind.errors import DataError
 from tradewind.spark.columns import WEIGHT
 
-_OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd")
+_LONG = pa.ipc.IpcWriteOptions(compression="zstd")
+_SHORT = pa.ipc.IpcWriteOptions()
+_WHOLE = pa.Codec("zstd", compression_level=3)
+_SHORT_BYTES = 64_000
+_PACKED = b"\x28\xb5\x2f\xfd"
+"""How everything begins that zstd has packed as a whole."""
 MOST_BYTES = 64_000_000
 """Rows that are longer than this together, unpacked, go as several parts."""
 
@@ -21,18 +27,21 @@ MOST_BYTES = 64_000_000
 def packed(batch: pa.RecordBatch) -> bytes:
     """The payload of a part."""
     plain = _loose(_without_unit_weights(batch))
+    short = plain.nbytes < _SHORT_BYTES
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, plain.schema, options=_OPTIONS) as writer:
+    with pa.ipc.new_stream(sink, plain.schema, options=_SHORT if short else _LONG) as writer:
         writer.write_batch(plain)
-    return bytes(sink.getvalue())
+    return bytes(_WHOLE.compress(sink.getvalue()) if short else sink.getvalue())
 
 
 def unpacked(payload: bytes, where: str) -> pa.RecordBatch:
     """The rows of a part, with their weights."""
     try:
-        with pa.ipc.open_stream(payload) as reader:
+        source = pa.BufferReader(payload)
+        whole = payload[: len(_PACKED)] == _PACKED
+        with pa.ipc.open_stream(pa.CompressedInputStream(source, "zstd") if whole else source) as reader:
             batch = reader.read_next_batch()
-    except (pa.ArrowException, StopIteration) as error:
+    except (pa.ArrowException, StopIteration, OSError) as error:
         raise DataError(f"a part holds no rows that can be read: {error}.", where=where) from None
     if WEIGHT in batch.schema.names:
         return batch
