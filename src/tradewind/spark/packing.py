@@ -27,11 +27,23 @@ MOST_BYTES = 64_000_000
 def packed(batch: pa.RecordBatch) -> bytes:
     """The payload of a part."""
     plain = _loose(_without_unit_weights(batch))
-    short = plain.nbytes < _SHORT_BYTES
+    if plain.nbytes < _SHORT_BYTES:
+        return bytes(_WHOLE.compress(_streamed(plain, _SHORT)))
+    return bytes(_streamed(plain, _LONG))
+
+
+def weight(batch: pa.RecordBatch) -> int:
+    """The bytes of rows by themselves, without their schema, as they are packed in long parts."""
+    plain = _loose(_without_unit_weights(batch))
+    empty = pa.RecordBatch.from_pylist([], schema=plain.schema)
+    return len(_streamed(plain, _LONG)) - len(_streamed(empty, _LONG))
+
+
+def _streamed(batch: pa.RecordBatch, options: pa.ipc.IpcWriteOptions) -> pa.Buffer:
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, plain.schema, options=_SHORT if short else _LONG) as writer:
-        writer.write_batch(plain)
-    return bytes(_WHOLE.compress(sink.getvalue()) if short else sink.getvalue())
+    with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue()
 
 
 def unpacked(payload: bytes, where: str) -> pa.RecordBatch:

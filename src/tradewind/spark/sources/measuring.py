@@ -24,7 +24,7 @@ from tradewind.cost.declared import DISTINCT
 from tradewind.cost.packed import Values, column_bytes
 from tradewind.frontends.deployment.deployment import DeclaredStream, Deployment
 from tradewind.rewrites.columns import reads
-from tradewind.spark.packing import packed
+from tradewind.spark.packing import weight
 from tradewind.spark.sources.estimates import spread
 from tradewind.spark.sources.figures import Figures, key_of, remember, remembered
 from tradewind.spark.sources.options import checked
@@ -188,8 +188,7 @@ def _weight(stream: DeclaredStream, columns: Sequence[str], sample: Sample, figu
     real = expected = 0.0
     for run in long[:: max(1, len(long) // _WEIGHED)]:
         batch = run.select(list(columns)).combine_chunks().to_batches()[0]
-        empty = pa.RecordBatch.from_pylist([], schema=batch.schema)
-        real += len(packed(batch)) - len(packed(empty))
+        real += weight(batch)
         expected += batch.num_rows * predicted(columns, batch.num_rows)
     return real / expected * predicted(stream.source.schema.names) if real > 0 and expected > 0 else None
 
