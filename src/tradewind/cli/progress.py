@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
+import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.console import Console
 
 from tradewind.algebra.times import format_timestamp
+from tradewind.cli.board import Board, Figures
 from tradewind.cli.rows import as_object
 from tradewind.cost.declared import ROWS_PER_SECOND
 
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
     from tradewind.spark.sources.survey import Survey
 
 _SECOND = 1_000_000
+_OFTEN = 0.5
+"""Seconds between two looks at a run of many sites on a terminal."""
 _SELDOM = 2.0
 """Seconds between two lines about a run of many sites."""
 
@@ -35,12 +41,15 @@ class Progress:
         self._rates = _declared_rates(found)
         self._said = time.perf_counter()
         self._rows = 0
+        self._board = Board(Console(stderr=True, highlight=False)) if sys.stderr.isatty() and not quiet else None
         self.batches = 0
         self.origins: dict[tuple[str, str], dict[str, int]] = {}
 
     def say(self, text: str) -> None:
         """A line for people."""
-        if not self._quiet:
+        if self._board is not None:
+            self._board.console.print(text, markup=False, soft_wrap=True)
+        elif not self._quiet:
             typer.echo(text, err=True)
 
     def batch(self, report: Report) -> None:
@@ -88,9 +97,19 @@ class Progress:
     def say_links(self, live: Live) -> None:
         """From time to time, how a run of many sites goes: rows read, links, answers, and who is waited for."""
         now = time.perf_counter()
-        if live.planned is None or now - self._said < _SELDOM:
+        if live.planned is None or now - self._said < (_SELDOM if self._board is None else _OFTEN):
             return
         seconds, self._said = now - self._said, now
+        if self._board is not None:
+            read = {place: one["rows"] for place, one in self.origins.items()}
+            marks = {name: min(some.values(), default=math.nan) for name, some in live.marks().items()}
+            behind = {
+                name: max(0, self._newest - mark) / _SECOND
+                for name, mark in marks.items()
+                if self._newest is not None and math.isfinite(mark)
+            }
+            self._board.show(Figures(read, live.links(), live.totals, behind, live.missing()))
+            return
         rows = sum(one["rows"] for one in self.origins.values())
         counts = live.links()
         moved, waiting = (sum(getattr(one, what) for one in counts.values()) for what in ("bytes", "backlog_bytes"))
@@ -130,6 +149,11 @@ class Progress:
                 self.say(
                     f"  {stream} at {origin}: {one['bad']:,} bad, {one['late']:,} late, {one['dropped']:,} dropped"
                 )
+
+    def close(self) -> None:
+        """Take away what is only drawn while it goes on."""
+        if self._board is not None:
+            self._board.stop()
 
     def summary(self, totals: Any, read: Mapping[tuple[str, str], Survey], seconds: float, how: str) -> dict[str, Any]:
         """The run as plain data; what was read counts through all runs of the same state."""

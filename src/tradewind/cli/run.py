@@ -7,7 +7,7 @@ import json
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -75,7 +75,7 @@ def run(  # noqa: PLR0917, the command line's options come as parameters
     )  # fmt: skip
     begin = time.perf_counter()
     # Spark takes the signals for itself when it starts, so they are taken after it.
-    with live, _interruptible() as interrupted:
+    with closing(progress), live, _interruptible() as interrupted:
         progress.say(f"running {file} at {_where(live)}; state in {live.state}")
         for line in live.planned.figures if live.planned is not None else ():
             progress.say(f"  {line}")

@@ -295,6 +295,10 @@ class Live:
         """For each query whose answer waits for origins that are far behind the others: which, as `stream/site`."""
         return self._runner.missing() if isinstance(self._runner, Sites) else {}
 
+    def marks(self) -> dict[str, dict[str, float]]:
+        """For each query at work between sites, how far each origin is (`stream/site`), in microseconds since 1970."""
+        return self._runner.marks() if isinstance(self._runner, Sites) else {}
+
     def _pulled(self, name: str) -> Pulled:
         sink = self._sinks.get(name)
         if sink is None:

@@ -246,15 +246,21 @@ class Sites:
         may take until rows are late, and than the answer was wished to be fresh.
         """
         found = {}
-        for name, one in self.running.items():
-            # What has ended waits for nobody.
-            for wish in () if name in self._closed or one.ended else one.wishes:
-                marks = one.engine.marks_of(wish.operator)
-                newest = max(marks.values(), default=NEVER)
-                late = [name for name, mark in marks.items() if mark < newest - self._patience(wish.name)]
-                if late:
-                    found[wish.name] = tuple(sorted(late))
+        for query, marks in self.marks().items():
+            newest = max(marks.values(), default=NEVER)
+            late = [name for name, mark in marks.items() if mark < newest - self._patience(query)]
+            if late:
+                found[query] = tuple(sorted(late))
         return found
+
+    def marks(self) -> dict[str, dict[str, float]]:
+        """For each query that has not ended, how far each of the origins is that it rests on."""
+        return {
+            wish.name: one.engine.marks_of(wish.operator)
+            for name, one in self.running.items()
+            if name not in self._closed and not one.ended
+            for wish in one.wishes
+        }
 
     def _patience(self, query: str) -> int:
         return self.setting.found.queries[query].fresh_within or _PATIENCE
