@@ -1,7 +1,8 @@
-"""Rows as they travel: Arrow record batches in the IPC stream format, packed by zstd: buffer by buffer where they are
-long, since that is quick, and as a whole where they are short and their schema is as long as they are.
+"""Rows as they travel: Arrow record batches in the IPC stream format, packed by zstd: buffer by buffer, or as a
+whole where they are short and that is shorter: their schema is then as long as they are.
 
-A column of weights that are all one is left out on the way; most streams have no others.
+Columns of ours that can be told from the others are left out on the way: weights that are all one, and when rows fall
+due where that is their time.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tradewind.errors import DataError
-from tradewind.spark.columns import WEIGHT
+from tradewind.spark.columns import DUE, WEIGHT
 
 _LONG = pa.ipc.IpcWriteOptions(compression="zstd")
 _SHORT = pa.ipc.IpcWriteOptions()
 _WHOLE = pa.Codec("zstd", compression_level=3)
 _SHORT_BYTES = 64_000
+_TIME = b"due"
 _PACKED = b"\x28\xb5\x2f\xfd"
 """How everything begins that zstd has packed as a whole."""
 MOST_BYTES = 64_000_000
@@ -26,15 +28,16 @@ MOST_BYTES = 64_000_000
 
 def packed(batch: pa.RecordBatch) -> bytes:
     """The payload of a part."""
-    plain = _loose(_without_unit_weights(batch))
-    if plain.nbytes < _SHORT_BYTES:
-        return bytes(_WHOLE.compress(_streamed(plain, _SHORT)))
-    return bytes(_streamed(plain, _LONG))
+    plain = _bare(batch)
+    long = bytes(_streamed(plain, _LONG))
+    if plain.nbytes >= _SHORT_BYTES:
+        return long
+    return min(bytes(_WHOLE.compress(_streamed(plain, _SHORT))), long, key=len)
 
 
 def weight(batch: pa.RecordBatch) -> int:
     """The bytes of rows by themselves, without their schema, as they are packed in long parts."""
-    plain = _loose(_without_unit_weights(batch))
+    plain = _bare(batch)
     empty = pa.RecordBatch.from_pylist([], schema=plain.schema)
     return len(_streamed(plain, _LONG)) - len(_streamed(empty, _LONG))
 
@@ -55,10 +58,13 @@ def unpacked(payload: bytes, where: str) -> pa.RecordBatch:
             batch = reader.read_next_batch()
     except (pa.ArrowException, StopIteration, OSError) as error:
         raise DataError(f"a part holds no rows that can be read: {error}.", where=where) from None
-    if WEIGHT in batch.schema.names:
-        return batch
-    ones = pa.repeat(pa.scalar(1, pa.int64()), batch.num_rows)
-    return pa.RecordBatch.from_arrays([*batch.columns, ones], schema=batch.schema.append(pa.field(WEIGHT, pa.int64())))
+    time = (batch.schema.metadata or {}).get(_TIME)
+    rows = {name: batch.column(place) for place, name in enumerate(batch.schema.names)}
+    if time is not None:
+        rows[DUE] = rows[time.decode()].cast(pa.int64())
+    weights = rows.pop(WEIGHT, None)
+    rows[WEIGHT] = pa.repeat(pa.scalar(1, pa.int64()), batch.num_rows) if weights is None else weights
+    return pa.RecordBatch.from_pydict(rows)
 
 
 def in_pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -73,23 +79,31 @@ def in_pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch.slice(start, step).take(pa.array(range(min(step, batch.num_rows - start))))
 
 
-def _without_unit_weights(batch: pa.RecordBatch) -> pa.RecordBatch:
-    place = batch.schema.get_field_index(WEIGHT)
-    if place < 0 or not pc.all(pc.equal(batch.column(place), 1)).as_py():
-        return _with_weight_last(batch, place)
-    return batch.drop_columns([WEIGHT])
+def _bare(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows without what can be told from the rest; and the same schema whatever Spark knows of NULLs in a batch.
+
+    What is left out is put back behind all others, so that is where it belongs if it is not.
+    """
+    names = batch.schema.names
+    time = _time(batch) if DUE in names else None
+    last = [DUE] if DUE in names and time is None else []
+    if WEIGHT in names and not pc.all(pc.equal(batch.column(names.index(WEIGHT)), 1)).as_py():
+        last.append(WEIGHT)
+    plain = batch.select([*(name for name in names if name not in (DUE, WEIGHT)), *last])
+    metadata = None if time is None else {_TIME: time.encode()}
+    schema = pa.schema([pa.field(one.name, _nullable(one.type)) for one in plain.schema], metadata)
+    return plain if plain.schema.equals(schema, check_metadata=True) else plain.cast(schema)
 
 
-def _with_weight_last(batch: pa.RecordBatch, place: int) -> pa.RecordBatch:
-    """Where weights are left out they are put back behind all others, so that is where they belong."""
-    names = [name for name in batch.schema.names if name != WEIGHT]
-    return batch.select([*names, WEIGHT]) if place >= 0 else batch
-
-
-def _loose(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The same rows with a schema in which everything may be NULL: what Spark knows of that differs by batch."""
-    schema = pa.schema([pa.field(one.name, _nullable(one.type)) for one in batch.schema])
-    return batch if batch.schema.equals(schema, check_metadata=True) else batch.cast(schema)
+def _time(batch: pa.RecordBatch) -> str | None:
+    """The column that says when rows fall due, if one does for all of them."""
+    due = batch.column(batch.schema.get_field_index(DUE))
+    for place, one in enumerate(batch.schema):
+        if pa.types.is_timestamp(one.type) and one.type.unit == "us":
+            column = batch.column(place)
+            if column.null_count == due.null_count == 0 and pc.all(pc.equal(column.cast(pa.int64()), due)).as_py():
+                return str(one.name)
+    return None
 
 
 def _nullable(type_: pa.DataType) -> pa.DataType:
