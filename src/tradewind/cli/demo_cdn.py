@@ -6,6 +6,7 @@ import importlib
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +56,10 @@ def _run(found: Any, console: Console, claim: Claim) -> dict[str, Any]:
     base = Path(found.name).parent
     progress = Progress(False, found)
     begin = time.perf_counter()
-    with runnable(found).run(state=base / "state", on_batch=progress.batch) as live:
+    with closing(progress), runnable(found).run(state=base / "state", on_batch=progress.batch) as live:
         while not live.wait(0.2):
             progress.say_links(live)
+        progress.close()
         took = time.perf_counter() - begin
         progress.end(took, "done")
         seconds = progress.seconds_of(live.read())
