@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.faults]
 
 KILLS = int(os.environ.get("TRADEWIND_KILLS", "20"))
 """`TRADEWIND_KILLS=100 ./dev test tests/sites` does more of them, and `./dev bench faults` many."""
-IN_A_ROW = 5
+IN_A_ROW = 10
 """So many kills hit the same state, one after the other."""
 
 
@@ -51,7 +51,7 @@ def test_killed_at_random_moments_it_goes_on_as_if_nothing_had_been(tmp_path, se
     chance = random.Random(seed)
     shops = Shops(tmp_path, seed)
     for _ in range(IN_A_ROW):
-        kill_after(shops, chance.uniform(0, 8))
+        kill_after(shops, chance.uniform(0, 5))
     finish(shops)
     shops.check()
     assert seen_twice(shops) == []
