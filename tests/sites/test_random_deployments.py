@@ -10,8 +10,8 @@ from tests.sites.random_deployments import deployment_after, run_all
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-CASES = int(os.environ.get("TRADEWIND_CASES", "30"))
-"""`TRADEWIND_CASES=300 ./dev test tests/sites` runs more of them."""
+CASES = int(os.environ.get("TRADEWIND_CASES", "20"))
+"""`TRADEWIND_CASES=30 ./dev test tests/sites` runs more of them."""
 
 
 @pytest.mark.parametrize("number", range(CASES))
