@@ -130,3 +130,19 @@ def test_what_cannot_be_added_is_said_with_its_place(spark, tmp_path) -> None:
     with pytest.raises(InputError, match="nothing is running"):
         live.add(wanted)
     live.stop()
+
+
+def test_a_stream_that_cannot_be_read_is_refused_and_what_runs_goes_on(spark, tmp_path) -> None:
+    shops = Shops(tmp_path, 24)
+    unread = (
+        "  visits:\n    schema: at TIMESTAMP, shop STRING\n    time: at\n    at: {hq: {format: parquet, path: gone}}\n"
+    )
+    shops.file.write_text(shops.file.read_text().replace("queries:\n", unread + "queries:\n", 1))
+    shops.found = tw.deployment(shops.file)
+    more = "queries: {seen: {sql: SELECT at FROM visits, deliver: {site: depot, path: out/seen}}}\n"
+    with shops.found.run(state=tmp_path / "state", spark=spark) as live:
+        with pytest.raises(InputError, match=r"streams.visits.at.hq: there is no .*gone"):
+            live.add(deployment_with(shops.file, more))
+        live.wait()
+        assert set(live.totals) == {"best", "dear"}
+    shops.check()

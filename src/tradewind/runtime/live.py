@@ -209,6 +209,7 @@ class Live:
             raise InputError("queries cannot be added at one site.", hint="stop, and run again with all of them.")
         if self._runner.session is None:
             raise InputError("nothing is running.", hint="add queries between start and stop.")
+        check_readable(replace(wanted, queries=more), self._base, self.state, wait=not self._runner.setting.until_done)
         pulled = not isinstance(queries, Deployment)
         sinks = {name: sink_of(name, query, self._base, self._show, pulled=pulled) for name, query in more.items()}
         with self._runner.wiring.held() as whole:

@@ -14,14 +14,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tradewind.algebra.operators.base import walk
-from tradewind.backbone.channels import Limits
 from tradewind.backbone.counting import Counted
 from tradewind.errors import InternalError
 from tradewind.fragments.deployed import Deployed, Fragment
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.gatekeeper import Gatekeeper
 from tradewind.runtime.turns import Turns
-from tradewind.runtime.wiring import Network, Wiring
+from tradewind.runtime.wiring import Network, Wiring, limits_of
 from tradewind.spark.buckets.dispatch import needs_arrival
 from tradewind.spark.channels.inlets import Inlets
 from tradewind.spark.channels.outlets import Outlet
@@ -35,7 +34,6 @@ from tradewind.spark.sinks import Sink
 from tradewind.spark.sources.reading import reader
 from tradewind.spark.sources.survey import Survey
 
-_MEGABYTE = 1_000_000
 _LOOK = 0.05
 _SOON = 0.2
 _GATHER = 3.0
@@ -86,14 +84,7 @@ class Sites:
     def __post_init__(self) -> None:
         setting = self.setting
         name = Path(setting.found.name).stem
-        keys = setting.found.channels
-        limits = Limits(
-            int(keys.most_megabytes * _MEGABYTE),
-            None if keys.keep is None else keys.keep / 1e6,
-            keys.keep_batches,
-            int(keys.keep_megabytes * _MEGABYTE),
-        )
-        folder = setting.state / "backbone"
+        folder, limits = setting.state / "backbone", limits_of(setting.found.channels)
         self.wiring = Wiring(name, setting.deployed, setting.found.links, setting.network, folder, limits)
 
     def start(self) -> None:

@@ -20,10 +20,11 @@ from tradewind.backbone.retention import subscribed, trim, unsubscribed, whole
 from tradewind.backbone.server import Server
 from tradewind.errors import InternalError, TradewindError
 from tradewind.fragments.deployed import Deployed
-from tradewind.frontends.deployment.model import Link
+from tradewind.frontends.deployment.model import ChannelKeys, Link
 from tradewind.runtime.published import publish
 
 _TIDY = 10.0
+_MEGABYTE, _SECOND = 1_000_000, 1_000_000
 _HOLDER = "attaching"
 """Who is subscribed to all channels while a query is attached, so that nothing is removed meanwhile."""
 
@@ -36,6 +37,16 @@ class Network:
     imitate: bool = True
     backbone: str | None = None
     """The URL of a server that runs already; without it one is started."""
+
+
+def limits_of(keys: ChannelKeys) -> Limits:
+    """What channels keep and how large they may grow, as a file declares it."""
+    return Limits(
+        int(keys.most_megabytes * _MEGABYTE),
+        None if keys.keep is None else keys.keep / _SECOND,
+        keys.keep_batches,
+        int(keys.keep_megabytes * _MEGABYTE),
+    )
 
 
 @dataclass

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,6 +51,7 @@ _SETTINGS = {
 Session = SparkSession
 """For those who hold a session without knowing Spark."""
 
+_PREFIX = "tradewind-"
 _LONGEST = 60
 """Paths of sockets have at most 108 bytes."""
 
@@ -86,11 +90,27 @@ def start(
 
 def _sockets(folder: Path) -> dict[str, str]:
     """Sockets in the file system: by TCP each talk with a Python worker waits 40 ms for an acknowledgement that is held
-    back. Where the folder's path is too long for a socket's, they lie among the machine's temporary files.
+    back.
     """
-    enabled = {"spark.python.unix.domain.socket.enabled": "true"}
     place = str(folder.absolute())
-    return {**enabled, "spark.python.unix.domain.socket.dir": place} if len(place.encode()) <= _LONGEST else enabled
+    short = place if len(place.encode()) <= _LONGEST else _short_place(folder)
+    return {"spark.python.unix.domain.socket.enabled": "true", "spark.python.unix.domain.socket.dir": short}
+
+
+def _short_place(folder: Path) -> str:
+    """A folder among the machine's temporary files, for one whose path is too long. It goes with this process; if that
+    is killed, whoever starts in the same folder next finds it by a link, and removes it.
+    """
+    link = folder / "sockets"
+    if link.is_symlink():
+        former = link.readlink()
+        if former.parent == Path(tempfile.gettempdir()) and former.name.startswith(_PREFIX):
+            shutil.rmtree(former, ignore_errors=True)
+        link.unlink()
+    made = tempfile.mkdtemp(prefix=_PREFIX)
+    link.symlink_to(made)
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
 
 
 def another(session: SparkSession) -> SparkSession:
