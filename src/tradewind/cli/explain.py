@@ -16,7 +16,7 @@ from tradewind.algebra.graph import Graph
 from tradewind.cli.check import AsJson, File
 from tradewind.cli.fragments import fragments_of, told
 from tradewind.cli.plan import Measured, opened, tree
-from tradewind.placement.planners import choose
+from tradewind.placement.approximating import choose_within_errors
 from tradewind.placement.report import Report
 from tradewind.rewrites.engine import Fired, Rewritten, rewrite
 
@@ -42,7 +42,7 @@ def explain(  # noqa: PLR0917, the command line's options come as parameters
     if svg is not None:
         svg.write_text(draw_svg(done.graph), encoding="utf-8")
         typer.echo(f"drawn to {svg}", err=True)
-    report = None if as_written else Report(choose(found))
+    report = None if as_written else Report(choose_within_errors(found))
     if as_json:
         placed: dict[str, object] = {}
         if report is not None:

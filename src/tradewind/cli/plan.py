@@ -14,8 +14,9 @@ import typer
 from tradewind.cli.check import AsJson, File
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.frontends.deployment.file import deployment
+from tradewind.placement.approximating import choose_within_errors
 from tradewind.placement.map_svg import draw_map
-from tradewind.placement.planners import PLANNERS, choose
+from tradewind.placement.planners import PLANNERS
 from tradewind.placement.report import Line, Report
 
 Name = Annotated[
@@ -36,7 +37,7 @@ def plan(
     """Choose where FILE's operators run, in which order, and what they share; nothing is run."""
     found = opened(file, measured=measured)
     begin = time.perf_counter()
-    chosen = choose(found, planner)
+    chosen = choose_within_errors(found, planner)
     seconds = time.perf_counter() - begin
     report = Report(chosen)
     for warning in chosen.problem.warnings:
@@ -77,8 +78,15 @@ def as_text(report: Report, seconds: float) -> str:
         parts.append("no plan is better" if gap < 1e-6 else f"no plan is more than {gap:.1%} better")
     if chosen.note:
         parts.append(chosen.note)
+    parts += [approximation(report, query) for query in chosen.approximated]
     parts.append(f"planner {chosen.planner}, {seconds:.2f} s")
     return "\n".join(parts)
+
+
+def approximation(report: Report, query: str) -> str:
+    """How far off a query's answer may be, and why that saves."""
+    error = report.chosen.problem.deployment.queries[query].error
+    return f"{query} within {error:g}: {report.chosen.approximated[query]}"
 
 
 def _sites(report: Report) -> list[str]:
@@ -157,6 +165,8 @@ def tree(report: Report, query: str) -> list[str]:
     by_id = {line.id: line for line in report.lines}
     root = report.ids[report.made_at(goal.content, goal.site)]
     found = [f"{query}, delivered at {report.network.name(goal.site)}"]
+    if query in report.chosen.approximated:
+        found.append(approximation(report, query))
     seen: set[str] = set()
     stack: list[tuple[str, str, bool]] = [(root, "", True)]
     while stack:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tradewind.cost.prices import Prices
 from tradewind.cost.utility import Benefit
@@ -53,6 +53,9 @@ _ONE_BY_ONE: Mapping[str, Planner] = {
     "ship-all": ship_all,
 }
 
+JOINT = ("exact", "mip")
+"""Planners that choose everything together, sharing and approximation too."""
+
 _LOAD = "MAX(SUM(load, OPERATORS), NODES)"
 _MIP_SECONDS = 60.0
 
@@ -69,6 +72,8 @@ class Chosen:
     note: str
     shipped: Plan
     shipped_cost: float
+    approximated: Mapping[str, str] = field(default_factory=dict)
+    """For each query whose answer is within the error that it allows, and not exact: what was done, in words."""
 
     @property
     def plan(self) -> Plan:
@@ -77,10 +82,10 @@ class Chosen:
 
 
 def choose(deployment: Deployment, planner: str = "exact") -> Chosen:
-    """Plan all queries of a deployment under its objective."""
+    """Plan all queries of a deployment under its objective, with exact answers (see also `approximating`)."""
     if planner not in PLANNERS:
         raise unknown("planner", planner, PLANNERS)
-    task = problem(deployment, prices_of(deployment), share=planner in ("exact", "mip"))
+    task = problem(deployment, prices_of(deployment), share=planner in JOINT)
     found = _by_prices(task, planner) if deployment.objective in SUMS_OF_PRICES else _by_score(task, planner)
     shipped = _everything_shipped(task)
     return Chosen(task, planner, found.plans, found.cost, found.bound, found.note, shipped, _value(task, shipped))

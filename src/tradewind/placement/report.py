@@ -233,6 +233,7 @@ class Report:
                 "bytes_per_second": sum(link.bytes_per_second for link in self.links(chosen.shipped)),
                 "links": [_link_data(link) for link in self.links(chosen.shipped)],
             },
+            "approximated": dict(chosen.approximated),
             "warnings": list(chosen.problem.warnings),
         }
 

@@ -188,14 +188,27 @@ class Rounds:
     @cached_property
     def answer(self) -> Operator:
         """The aggregate of the candidates: its groups are groups of the whole, with the same answers."""
+        return self.answer_of(self.exact)
+
+    def heaviest(self, count: int) -> Operator:
+        """The aggregate of the groups of each input that have the greatest values there, so many of a window and set.
+        It needs answers that make those over the whole.
+        """
+        answers = _kept(*(name for name, _ in self.whole.functions))
+        by, per = ((self.value, True),), (*self.per, WINDOW)
+        kept = (Top(leaf, count, by, per) for leaf in self.leaves)
+        return self.answer_of(tuple(Map(node, (*self._group, *answers)) for node in kept))
+
+    def answer_of(self, given: tuple[Map, ...]) -> Operator:
+        """The aggregate of what the inputs gave: their answers, or rows."""
         functions = self.whole.functions
         if self.from_answers:
             functions = tuple((n, AggregateCall(_AGAIN[call.function], (Column(n),))) for n, call in functions)
         window = TimeWindow(self.names.last, self.window.size, self.window.step, self.window.offset)
         if window.step == window.size:
-            return Aggregate(Union(self.exact), self.whole.keys, functions, window)
+            return Aggregate(Union(given), self.whole.keys, functions, window)
         # Where windows overlap, the last moment of one lies in others too: only its own is meant.
-        each = Aggregate(Union(self.exact), self._keys, functions, window)
+        each = Aggregate(Union(given), self._keys, functions, window)
         own = Filter(each, Call("=", (_LAST, Column(self.names.last))))
         return Map(own, _kept(*self.whole.schema.names))
 

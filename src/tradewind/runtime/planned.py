@@ -10,9 +10,9 @@ from tradewind.fragments.cut import attached, cut
 from tradewind.fragments.deployed import Deployed
 from tradewind.fragments.triggers import intervals
 from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.placement.approximating import choose_within_errors
 from tradewind.placement.attaching import Attached, attach
 from tradewind.placement.plan import Plan
-from tradewind.placement.planners import choose
 from tradewind.placement.report import Link, Report
 from tradewind.spark.sources.measuring import measured
 
@@ -48,6 +48,8 @@ class Planned:
     def besides(self, found: Deployment, channels: Container[str], *, state: Path | None = None) -> Planned:
         """The same with the queries of `found` that are new; they may take from some `channels` what they hold."""
         known, figures = measured(found, _base(found), state)
+        # Those that run may be approximate: that is how they were planned.
+        known = replace(known, queries={**known.queries, **self.report.chosen.problem.deployment.queries})
         had = {place: name for place, name in self.deployed.had.items() if name in channels}
         new = attach(known, self.plans, had)
         more = attached(replace(self.deployed, had=had), new.plan, new.network, new.contents)
@@ -59,7 +61,7 @@ class Planned:
 def planned(found: Deployment, planner: str = "exact", *, state: Path | None = None) -> Planned:
     """Plan a deployment and cut the plan. What it does not declare of its streams is measured, once for a state."""
     known, figures = measured(found, _base(found), state)
-    report = Report(choose(known, planner))
+    report = Report(choose_within_errors(known, planner))
     deployed = cut(report.plan, report.network, report.contents)
     return Planned(report, deployed, intervals(deployed, _wishes(found)), figures)
 

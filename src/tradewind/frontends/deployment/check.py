@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tradewind.algebra.operators.base import Operator
+from tradewind.algebra.precision import with_error
 from tradewind.errors import InputError, unknown
 from tradewind.frontends.catalog import Catalog
 from tradewind.frontends.deployment.declarations import Declarations, declare, missing_sections
@@ -103,8 +104,19 @@ def _checked(raw: Mapping[str, Any], name: str, report: Report) -> Deployment:
     report.add(_check_selectivity(file, raw))
     report.raise_if_any()
     report.add(_check_whole(file, declared, operators))
+    report.add(_fit(operators, file))
     report.raise_if_any()
     return _deployment(name, shape, declared, catalog, operators)
+
+
+def _fit(operators: dict[str, Operator], file: DeploymentFile) -> Iterator[Finding]:
+    """Give the sketches of each query the size that its error asks for."""
+    for query, keys in file.queries.items():
+        if keys.error and query in operators:
+            try:
+                operators[query] = with_error(operators[query], keys.error)
+            except InputError as error:
+                yield finding(("queries", query, "error"), error)
 
 
 def _ask(
