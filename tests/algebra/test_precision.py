@@ -21,7 +21,9 @@ def test_a_sketch_keeps_the_error_and_is_no_larger_than_it_must_be(text: str, er
     found = fitted(parse_aggregate(text, SCHEMA), error)
     size = found.definition.parameters[-1]
     assert found.definition.error(found.parameters) <= error * (1 + 1e-9)
-    smaller = found.parameters[-1] - 1 if size.whole else found.parameters[-1] * 1.01
+    taken = found.parameters[-1]
+    assert isinstance(taken, int | float)
+    smaller = taken - 1 if size.whole else taken * 1.01
     if size.low <= smaller <= size.high:
         assert found.definition.error((*found.parameters[:-1], smaller)) > error * (1 - 1e-9)
 

@@ -187,7 +187,7 @@ def test_equal_answers_are_right():
     found = verdicts()
     assert all(one.holds and one.largest == 0 and not one.problem for one in found.values())
     assert found["hits"].words() == "top_domains, hits: all 2 equal to plain Spark on all data"
-    assert (found["p95"].promised, found["clients"].promised) == (0.0133, 0.016)
+    assert (found["p95"].promised, found["clients"].promised) == (pytest.approx(0.02, rel=0.01), 0.02)
 
 
 def test_exact_answers_must_be_equal():
@@ -202,10 +202,10 @@ def test_exact_answers_must_be_equal():
 def test_the_error_of_a_quantile_is_that_of_its_rank(p95, error):
     found = verdicts(traffic=Counter({(MINUTE, "eu", 200, 9_000, p95): 1}))["p95"]
     assert found.largest == pytest.approx(error)
-    assert found.holds == (error <= 0.0133)  # a single answer must keep what is usually kept
+    assert found.holds == (error < 0.02)  # a single answer must keep what is usually kept
 
 
-@pytest.mark.parametrize(("clients", "error", "holds"), [(1_020, 0.02, True), (960, 0.04, False), (1_100, 0.1, False)])
+@pytest.mark.parametrize(("clients", "error", "holds"), [(1_025, 0.025, True), (950, 0.05, False), (1_100, 0.1, False)])
 def test_the_error_of_a_distinct_count_is_relative(clients, error, holds):
     found = verdicts(clients=Counter({(MINUTE, "a.example", clients): 1, (MINUTE, "b.example", 3): 1}))["clients"]
     assert found.largest == pytest.approx(error)

@@ -81,11 +81,11 @@ def test_top_domains_of_the_cdn_by_hand() -> None:
 
 
 def test_bytes_and_p95_of_the_cdn_by_hand() -> None:
-    """Twelve groups every 20 seconds, each with a sketch of 400 latencies; beside them 2,015 bytes a batch."""
+    """Twelve groups every 20 seconds, each with a sketch of 262 latencies; beside them 675 bytes a batch."""
     figures, graph = planned("bytes_and_p95")
     for node in of_kind(graph, "partial"):
         assert figures.flow(node).rows_per_second == pytest.approx(12 / 20)
-        assert figures.flow(node).bytes_per_second == pytest.approx((12 * 412 + 2_015) / 20, rel=0.02)
+        assert figures.flow(node).bytes_per_second == pytest.approx((12 * 274 + 675) / 20, rel=0.02)
     (merged,) = of_kind(graph, "merge")
     assert figures.flow(merged).rows_per_second == pytest.approx(12 / 20)
 

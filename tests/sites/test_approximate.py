@@ -59,7 +59,7 @@ def test_answers_are_within_the_error_and_light_groups_stay_where_they_are(spark
     windows = Counter(window for window, _ in exact.elements())
     assert len(sent) >= len(SHOPS)
     assert all(one.rows < len(windows) * 30 for one in sent), "a shop sends its first twenty of each window"
-    seen = Counter()
+    seen: Counter[int] = Counter()
     for row, times in answer_of("best", found.queries["best"], tmp_path).items():
         begin, item, sold, final = row
         window = begin // (20 * SECOND)

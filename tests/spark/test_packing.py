@@ -1,11 +1,15 @@
 """Rows come out of parts as they went in, whatever was left out on the way."""
 
+import zlib
+from importlib.resources import files
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tradewind.errors import DataError
+from tradewind.spark import brief
 from tradewind.spark.packing import in_pieces, packed, unpacked, weight
 
 TIMES = pa.timestamp("us", "UTC")
@@ -61,6 +65,34 @@ def test_long_batches_are_cut_and_what_is_no_part_is_said_to_be_none() -> None:
     pieces = list(in_pieces(batch))
     assert len(pieces) == 2
     assert sum(piece.num_rows for piece in pieces) == batch.num_rows
-    for payload in (b"", b"nothing", b"\x28\xb5\x2f\xfdnothing", packed(batch.slice(0, 10))[:-20]):
+    for payload in (b"", b"nothing", b"\x01nothing", packed(batch.slice(0, 10))[:-20]):
         with pytest.raises(DataError, match="holds no rows that can be read"):
             unpacked(payload, "here")
+
+
+def test_a_part_of_a_few_rows_is_little_more_than_its_rows() -> None:
+    columns = {"name": ["a", "b"], "n": [1, 2], "_due": [5, 6], "_weight": [1, -1]}
+    batch = pa.RecordBatch.from_pydict({**columns, "at": pa.array([5, 7], pa.int64()).cast(TIMES)})
+    assert len(packed(batch)) < 200
+    assert packed(batch)[:1] == brief.FIRST
+
+
+@given(st.binary(max_size=2_000))
+def test_short_bytes_come_out_as_they_went_in_and_noise_is_refused(noise: bytes) -> None:
+    assert brief.inflated(brief.deflated(noise)) == noise
+    with pytest.raises(ValueError, match=r"cut off|invalid"):
+        brief.inflated(brief.deflated(noise)[:-1])
+    bomb = brief.deflated(b"\0" * 2_000_000)
+    with pytest.raises(ValueError, match="too long"):
+        brief.inflated(bomb)
+
+
+def test_the_dictionary_is_the_one_that_parts_are_packed_with_everywhere() -> None:
+    kept = files("tradewind.spark").joinpath("brief.dictionary").read_bytes()
+    assert zlib.crc32(kept) == 0xFBE01011, "sites of different versions could not read one another"
+    left, shapes = pa.BufferReader(kept), []
+    while left.tell() < len(kept):
+        with pa.ipc.open_stream(left) as part:
+            shapes.append(part.schema.names)
+            assert part.read_all().num_rows == 0
+    assert shapes[-1] == ["key", "last", "n", "_due", "_weight"]

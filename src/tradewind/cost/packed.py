@@ -16,11 +16,11 @@ from tradewind.cost.groups import bits_of, expected_groups
 
 BATCH_ROWS = 10_000.0
 """The rows of a batch where nothing else is known."""
-BATCH_BYTES = 215.0
-"""What a batch weighs without its columns: the schema's and the batch's heads and the end."""
-BATCH_COLUMN_BYTES = 130.0
-"""What each column adds to the heads of a batch: its name, its type, its buffers' places and padding."""
-MESSAGES_BYTES = 500.0
+BATCH_BYTES = 115.0
+"""What a short batch weighs without its columns: heads and end, deflated. In long ones it does not matter."""
+BATCH_COLUMN_BYTES = 10.0
+"""What each column adds to the heads of a short batch: its name, its type, its buffers' places."""
+MESSAGES_BYTES = 460.0
 """What a batch weighs beside its rows on its way over a link: the frame of its part, and its commit with the marks."""
 CONSTANT = 0.002
 """A value that is the same in all rows of a batch, or follows its like in a sorted column."""

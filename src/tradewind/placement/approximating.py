@@ -18,8 +18,8 @@ from tradewind.placement.planning import RULES_FOR_PLANS, SUMS_OF_PRICES
 from tradewind.rewrites.approximate import Approximated, approximate
 from tradewind.rewrites.engine import rewrite
 
-_LEAST = 0.98
-"""An error that saves less than a fiftieth of what everything costs is not worth it."""
+_LEAST = 0.8
+"""An error that saves less than a fifth of what everything costs is not worth it."""
 
 
 def choose_within_errors(deployment: Deployment, planner: str = "exact") -> Chosen:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tradewind.algebra.operators.aggregation import Combine
+from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Union
 from tradewind.network.network import Network
 from tradewind.placement.choices import Content, Work
@@ -70,8 +71,15 @@ def _only_unites(step: Step) -> bool:
         return True
     if not isinstance(node, Combine) or node.window is not None:
         return False
-    as_they_are = node.input in step.over or (isinstance(node.input, Union) and node.input.members == step.over)
-    return as_they_are and all(one.schema.columns == node.schema.columns for one in step.over)
+    same = all(one.schema.columns == node.schema.columns for one in step.over)
+    return same and _united(node.input, frozenset(step.over)) == step.over
+
+
+def _united(node: Operator, over: frozenset[Operator]) -> tuple[Operator, ...]:
+    """What a node unites: unions in unions, too, where combines became part of one another."""
+    if node in over or not isinstance(node, Union):
+        return (node,)
+    return tuple(one for member in node.members for one in _united(member, over))
 
 
 def _joined(inner: Step, outer: Step, contents: Mapping[str, Content]) -> Step:

@@ -15,27 +15,28 @@ _LOOK = 0.05
 
 
 class Gatekeeper:
-    """The gates of a run; a commit waits there for so many seconds at most."""
+    """The gates of a run."""
 
-    def __init__(self, wiring: Wiring, patience: float) -> None:
+    def __init__(self, wiring: Wiring) -> None:
         self._wiring = wiring
-        self._patience = patience
         self._gates: list[Gate] = []
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._look, name="tradewind-gates", daemon=True)
         self._thread.start()
 
-    def listen(self, some: Iterable[Running]) -> None:
-        """Let fragments know of the commits on their channels, from where they stand."""
+    def listen(self, some: Iterable[tuple[Running, float]]) -> None:
+        """Let fragments know of the commits on their channels, from where they stand; a commit waits at the gate of
+        each for so many seconds at most.
+        """
         wanted: dict[Address, int] = {}
         gates: dict[Address, list[Gate]] = {}
-        for one in some:
+        for one, patience in some:
             inlets = one.intake.inlets
             if inlets is None:
                 continue
             notes = one.engine.memory.committed.notes
             ended = [name for name, closed in notes.get("closed", {}).items() if closed is not None]
-            gate = Gate(inlets.addresses, ended, inlets.tickets.issue, patience=self._patience)
+            gate = Gate(inlets.addresses, ended, inlets.tickets.issue, patience=patience)
             self._gates.append(gate)
             for name, address in inlets.addresses.items():
                 after = notes.get("positions", {}).get(name, 0)

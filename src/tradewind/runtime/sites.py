@@ -37,7 +37,11 @@ from tradewind.spark.sources.survey import Survey
 _LOOK = 0.05
 _SOON = 0.2
 _GATHER = 3.0
-"""Seconds that a commit waits at most for those of other channels, when everything is read as fast as it can be."""
+"""Seconds that a commit waits at least for those of other channels, when everything is read as fast as it can be."""
+_GATHERED = 4.0
+"""It waits for so many of the times that a fragment would take if it were timed: what comes in several batches is sent
+on as often, and a top in rounds then changes its thresholds each time.
+"""
 _PATIENCE = 30_000_000
 """So far, in microseconds, an origin may be behind the others where no freshness is wished."""
 
@@ -93,8 +97,7 @@ class Sites:
         self.wiring.start()
         self.session = self.spark or start(os.cpu_count() or 1, setting.state / "tmp", log=setting.state / "spark.log")
         self._epoch = _next_epoch(setting.state)
-        # Where triggers are timed they gather enough.
-        self._gates = Gatekeeper(self.wiring, _GATHER if setting.until_done else 0.0)
+        self._gates = Gatekeeper(self.wiring)
         self._begin(self.session, setting.deployed.fragments)
 
     def _begin(self, session: Session, fragments: Sequence[Fragment]) -> None:
@@ -102,7 +105,7 @@ class Sites:
         started = {one.name: self._assembled(one, another(session)) for one in reversed(fragments)}
         self.running = {**self.running, **started}
         if self._gates is not None:
-            self._gates.listen(started.values())
+            self._gates.listen((started[one.name], self._patience_at(one)) for one in fragments)
         for fragment in reversed(fragments):
             started[fragment.name].start(interval=self._interval(fragment))
 
@@ -123,6 +126,12 @@ class Sites:
             return self.setting.intervals[fragment.name]
         # What is there already is to be read as soon as it can be; looking more often would cost more than it gains.
         return _SOON if fragment.inputs else None
+
+    def _patience_at(self, fragment: Fragment) -> float:
+        """How many seconds a commit waits at a fragment for those of its other channels."""
+        if not self.setting.until_done:
+            return 0.0  # where triggers are timed they gather enough
+        return max(_GATHER, _GATHERED * self.setting.intervals[fragment.name])
 
     def _assembled(self, fragment: Fragment, spark: Session) -> Running:
         setting, connection = self.setting, self.wiring.connection

@@ -1,5 +1,5 @@
-"""Rows as they travel: Arrow record batches in the IPC stream format, packed by zstd: buffer by buffer, or as a
-whole where they are short and that is shorter: their schema is then as long as they are.
+"""Rows as they travel: Arrow record batches in the IPC stream format, packed by zstd, buffer by buffer; or, where they
+are short, deflated as a whole with what all of them have in common left out, if that is shorter (see `brief`).
 
 Columns of ours that can be told from the others are left out on the way: weights that are all one, and when rows fall
 due where that is their time.
@@ -13,15 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tradewind.errors import DataError
+from tradewind.spark import brief
 from tradewind.spark.columns import DUE, WEIGHT
 
 _LONG = pa.ipc.IpcWriteOptions(compression="zstd")
 _SHORT = pa.ipc.IpcWriteOptions()
-_WHOLE = pa.Codec("zstd", compression_level=3)
 _SHORT_BYTES = 64_000
 _TIME = b"due"
-_PACKED = b"\x28\xb5\x2f\xfd"
-"""How everything begins that zstd has packed as a whole."""
 MOST_BYTES = 64_000_000
 """Rows that are longer than this together, unpacked, go as several parts."""
 
@@ -32,7 +30,7 @@ def packed(batch: pa.RecordBatch) -> bytes:
     long = bytes(_streamed(plain, _LONG))
     if plain.nbytes >= _SHORT_BYTES:
         return long
-    return min(bytes(_WHOLE.compress(_streamed(plain, _SHORT))), long, key=len)
+    return min(brief.deflated(_streamed(plain, _SHORT).to_pybytes()), long, key=len)
 
 
 def weight(batch: pa.RecordBatch) -> int:
@@ -52,11 +50,10 @@ def _streamed(batch: pa.RecordBatch, options: pa.ipc.IpcWriteOptions) -> pa.Buff
 def unpacked(payload: bytes, where: str) -> pa.RecordBatch:
     """The rows of a part, with their weights."""
     try:
-        source = pa.BufferReader(payload)
-        whole = payload[: len(_PACKED)] == _PACKED
-        with pa.ipc.open_stream(pa.CompressedInputStream(source, "zstd") if whole else source) as reader:
+        whole = payload[: len(brief.FIRST)] == brief.FIRST
+        with pa.ipc.open_stream(brief.inflated(payload) if whole else payload) as reader:
             batch = reader.read_next_batch()
-    except (pa.ArrowException, StopIteration, OSError) as error:
+    except (pa.ArrowException, StopIteration, OSError, ValueError) as error:
         raise DataError(f"a part holds no rows that can be read: {error}.", where=where) from None
     time = (batch.schema.metadata or {}).get(_TIME)
     rows = {name: batch.column(place) for place, name in enumerate(batch.schema.names)}

@@ -80,8 +80,8 @@ class Verdict:
         if self.promised == 0:
             return f"{self.query}, {self.column}: all {self.compared:,} equal to plain Spark on all data"
         return (
-            f"{self.query}, {self.column}: {self.compared:,} within {self.largest:.2%} of plain Spark on all data, "
-            f"usually {self.typical:.2%}; promised {self.promised:.2%}"
+            f"{self.query}, {self.column}: {self.compared:,} usually within {self.typical:.2%} of plain Spark on all "
+            f"data, promised {self.promised:.2%}; at most {self.largest:.2%}, bound {OUTLIER * self.promised:.2%}"
         )
 
 
