@@ -146,3 +146,17 @@ def test_a_stream_that_cannot_be_read_is_refused_and_what_runs_goes_on(spark, tm
         live.wait()
         assert set(live.totals) == {"best", "dear"}
     shops.check()
+
+
+def test_what_was_added_is_gone_after_a_fresh_start(spark, tmp_path) -> None:
+    shops = Shops(tmp_path, 25)
+    state = tmp_path / "state"
+    with shops.found.run(state=state, spark=spark) as live:
+        live.add(deployment_with(shops.file, MORE), text=MORE, called="more.yaml")
+        live.wait()
+    assert (tmp_path / "out" / "cheap").exists()
+    with shops.found.run(state=state, spark=spark, fresh=True) as live:
+        assert list(restore(live)) == []
+        assert not list((tmp_path / "out").glob("cheap/*"))
+        live.wait()
+    shops.check()

@@ -20,6 +20,7 @@ from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.frontends.fluent import Delivery
 from tradewind.rewrites.engine import rewrite
 from tradewind.rewrites.rules import AT_ONE_SITE
+from tradewind.runtime.afresh import start_afresh
 from tradewind.runtime.alone import Alone
 from tradewind.runtime.asked import added, asking, asking_also, horizon_of
 from tradewind.runtime.attachments import Attachment, earlier, note
@@ -27,14 +28,13 @@ from tradewind.runtime.identity import claim, identity, reclaim
 from tradewind.runtime.places import one_site, prepare, refuse_foreign, sink_of
 from tradewind.runtime.planned import Planned, planned
 from tradewind.runtime.published import Published, published
+from tradewind.runtime.pushes import Pushes
 from tradewind.runtime.sites import Setting, Sites
 from tradewind.runtime.wiring import Network, Wiring
 from tradewind.spark.delivery import Totals
 from tradewind.spark.query import Report
 from tradewind.spark.session import Session
 from tradewind.spark.sinks import Dequeuer, Pulled
-from tradewind.spark.sources.gathering import Gatherer
-from tradewind.spark.sources.push import Inbox
 from tradewind.spark.sources.reading import check_readable
 from tradewind.spark.sources.survey import Survey
 
@@ -74,7 +74,7 @@ class Live:
         self.horizon = horizon_of(self._found)
         check_readable(self._found, self._base, self.state, wait=not until_done)
         if fresh:
-            self._start_afresh()
+            start_afresh(self._found, self.state, self._sinks)
         self._refuse_foreign_deliveries()
         self.site = one_site(self._found)
         self.planned: Planned | None = None
@@ -99,7 +99,7 @@ class Live:
             )
         else:
             self._runner = self._many(until_done, reports, network or Network(), spark)
-        self._inboxes: dict[tuple[str, str], Gatherer] = {}
+        self._pushes = Pushes(self.state)
 
     def _many(
         self, until_done: bool, reports: Callable[[Report], None], network: Network, spark: Session | None
@@ -144,8 +144,7 @@ class Live:
     def stop(self) -> None:
         """Stop the queries and Spark; what was committed stays, unless no state folder was given."""
         try:
-            while self._inboxes:
-                self._inboxes.popitem()[1].close()
+            self._pushes.close()
         finally:
             self._runner.stop()
             self._finish_pulls()
@@ -238,26 +237,11 @@ class Live:
         """Push rows into a stream whose source is `format: push`; how many were taken. They are on disk a moment later:
         `flush` waits for that.
         """
-        declared = self._found.streams.get(stream)
-        if declared is None:
-            raise unknown("stream", stream, self._found.streams)
-        pushed = [name for name, source in declared.origins.items() if source.format == "push"]
-        chosen = origin or (pushed[0] if len(pushed) == 1 else None)
-        if chosen not in pushed:
-            raise InputError(
-                f"rows cannot be pushed into stream {stream!r}{f' at {origin!r}' if origin else ''}.",
-                hint=f"its pushed origins: {', '.join(pushed) or 'none; declare one with format: push'}.",
-            )
-        if (stream, chosen) not in self._inboxes:
-            place = self.state / "inbox" / stream / chosen
-            inbox = Inbox(place, declared.source.schema, revisions=declared.source.revisions)
-            self._inboxes[stream, chosen] = Gatherer(inbox)
-        return self._inboxes[stream, chosen].enqueue(rows)
+        return self._pushes.enqueue(self._found, stream, rows, origin)
 
     def flush(self) -> None:
         """Wait until all rows that were pushed are on disk, where a later run would find them too."""
-        for inbox in self._inboxes.values():
-            inbox.flush()
+        self._pushes.flush()
 
     @property
     def file(self) -> str:
@@ -314,11 +298,6 @@ class Live:
         for sink in self._sinks.values():
             if isinstance(sink, Pulled):
                 sink.finish()
-
-    def _start_afresh(self) -> None:
-        shutil.rmtree(self.state, ignore_errors=True)
-        for sink in self._sinks.values():
-            sink.clear()
 
     def _refuse_foreign_deliveries(self) -> None:
         """What an earlier run delivered must not be mixed with what this one will."""
