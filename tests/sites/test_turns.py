@@ -48,3 +48,25 @@ def test_channels_keep_what_the_file_says() -> None:
     said = "channels: {keep: 1 hour, keep_batches: 7, keep_megabytes: 0.5, most_megabytes: 20}\n"
     assert limits_of(load(FILE + said).channels) == Limits(20_000_000, 3600.0, 7, 500_000)
     assert limits_of(load(FILE).channels) == Limits(1_024_000_000, None, None, 64_000_000)
+
+
+def test_who_needs_more_places_waits_for_them_and_is_not_passed_by_others() -> None:
+    turns, order = Turns(2), []
+    inside = threading.Event()
+
+    def work(name: str, places: int) -> None:
+        with turns.taken(places):
+            order.append(name)
+            inside.wait(0.05)
+
+    with turns.taken():
+        large = threading.Thread(target=work, args=("large", 9))
+        large.start()
+        inside.wait(0.05)
+        small = threading.Thread(target=work, args=("small", 1))
+        small.start()
+        inside.wait(0.05)
+        assert order == [], "the small one stands behind the large one, which needs all"
+    large.join()
+    small.join()
+    assert order == ["large", "small"]

@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from tradewind.algebra.operators.base import walk
@@ -42,6 +43,8 @@ _GATHERED = 4.0
 """It waits for so many of the times that a fragment would take if it were timed: what comes in several batches is sent
 on as often, and a top in rounds then changes its thresholds each time.
 """
+_MERGING = 2
+"""The places of a fragment that reads channels: what all others send comes together there, and is waited for."""
 _PATIENCE = 30_000_000
 """So far, in microseconds, an origin may be behind the others where no freshness is wished."""
 
@@ -166,7 +169,7 @@ class Sites:
             folder,
             lambda report: setting.on_batch(replace(report, fragment=fragment.name, site=fragment.site)),
             outlets,
-            self._turns.taken,
+            partial(self._turns.taken, _MERGING if fragment.inputs else 1),
         )
 
     def _intake(self, fragment: Fragment) -> Intake:

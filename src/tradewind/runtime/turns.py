@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,18 +12,36 @@ _PATIENCE = 10.0
 
 
 class Turns:
-    """So many at a time, unless some take long."""
+    """So many places at a time, in the order in which they are asked for, unless some take long."""
 
     def __init__(self, places: int, patience: float = _PATIENCE) -> None:
-        self._free = threading.Semaphore(places)
+        self._places = self._free = places
         self._patience = patience
+        self._waiting: deque[object] = deque()
+        self._changed = threading.Condition()
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
-        """For as long as one works."""
-        got = self._free.acquire(timeout=self._patience)
+    def taken(self, places: int = 1) -> Iterator[None]:
+        """For as long as one works that takes so many places, or all if there are fewer."""
+        wanted = min(places, self._places)
+        got = self._took(wanted)
         try:
             yield
         finally:
             if got:
-                self._free.release()
+                with self._changed:
+                    self._free += wanted
+                    self._changed.notify_all()
+
+    def _took(self, wanted: int) -> bool:
+        ticket = object()
+        with self._changed:
+            self._waiting.append(ticket)
+            got = self._changed.wait_for(
+                lambda: self._waiting[0] is ticket and self._free >= wanted, timeout=self._patience
+            )
+            self._waiting.remove(ticket)
+            if got:
+                self._free -= wanted
+            self._changed.notify_all()
+        return got
