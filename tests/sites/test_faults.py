@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
+import subprocess
 import time
 
 import pytest
@@ -110,3 +112,24 @@ def test_a_stream_deleted_from_outside_ends_the_run_with_its_name(spark, tmp_pat
         delete(live.wiring.connection, Address("shops", channel.sites[-1], channel.name))
         with pytest.raises(RunError, match=channel.name):
             live.wait(120)
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mount") is None, reason="a small file system needs root")
+def test_a_full_disk_ends_the_run_and_with_more_room_it_goes_on(spark, tmp_path) -> None:
+    shops = Shops(tmp_path, 15, rows=20_000)
+    state = tmp_path / "state"
+    state.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=700k", "tmpfs", str(state)], check=True)
+    try:
+        with (
+            pytest.raises(RunError, match=r"[Nn]o (space|room)") as told,
+            shops.found.run(state=state, spark=spark) as live,
+        ):
+            live.wait()
+        assert "free disk space" in str(told.value)
+        subprocess.run(["mount", "-o", "remount,size=500m", str(state)], check=True)
+        with shops.found.run(state=state, spark=spark) as live:
+            live.wait()
+        shops.check()
+    finally:
+        subprocess.run(["umount", "--lazy", str(state)], check=True)

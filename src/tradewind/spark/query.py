@@ -36,6 +36,9 @@ from tradewind.spark.sources.survey import Survey
 from tradewind.spark.step import Step
 from tradewind.spark.weights import is_unit
 
+_NO_SPACE = "No space left on device"
+"""What every system says, in C's words."""
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -265,6 +268,10 @@ def _told(error: BaseException) -> BaseException:
 
 
 def _batch_failed(what: str) -> RunError:
+    if _NO_SPACE in what:
+        return RunError(
+            what, hint="nothing of the batch was kept; free disk space, and run again: it goes on from there."
+        )
     return RunError(what, hint="nothing of the batch was kept; the whole story is in spark.log in the state folder.")
 
 
