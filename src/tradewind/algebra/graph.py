@@ -116,6 +116,8 @@ def _head(item: Any) -> tuple[str, type[Operator]]:
     for key in item:
         if key not in ("id", "kind", *known):
             raise unknown("parameter", key, known, f"node {id_}")
+        if item[key] is None:
+            raise GraphError(f"node {id_!r} has no value for {key!r}.", hint="what has none is left out.")
     for key, needed in known.items():
         if needed and key not in item:
             raise GraphError(f"node {id_!r} has no {key!r}.")
@@ -204,7 +206,24 @@ def _decode_field(annotation: str, value: Any, schema: Schema) -> Any:
             return Table(value["name"], parse_schema(value["schema"]), tuple(value["key"]))
         case "Band | None":
             return Band(**value)
-    return _tupled(value)
+    found = _tupled(value)
+    if not _fits(annotation, found):
+        raise TypeError(f"{str(value)[:60]!r} is no {annotation}")
+    return found
+
+
+def _fits(annotation: str, value: Any) -> bool:
+    """Whether plain data is of the type that a parameter has; those that only some texts fit are checked by nodes."""
+    if annotation.startswith("tuple["):
+        inner = annotation.removeprefix("tuple[").removesuffix("]")
+        if not isinstance(value, tuple):
+            return False
+        if inner.endswith(", ..."):
+            return all(_fits(inner.removesuffix(", ..."), item) for item in value)
+        kinds = inner.split(", ")
+        return len(kinds) == len(value) and all(_fits(kind, item) for kind, item in zip(kinds, value, strict=True))
+    kind: type | tuple[type, ...] = _PLAIN.get(annotation.removesuffix(" | None"), str)
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
 def _decode_call(data: Mapping[str, Any], schema: Schema) -> AggregateCall:
@@ -213,6 +232,9 @@ def _decode_call(data: Mapping[str, Any], schema: Schema) -> AggregateCall:
         raise unknown("aggregate", data["function"], AGGREGATES)
     arguments = tuple(parse_expression(text, schema) for text in data.get("arguments", ()))
     return AggregateCall(data["function"], arguments, tuple(data.get("parameters", ())), user)
+
+
+_PLAIN: dict[str, type | tuple[type, ...]] = {"int": int, "bool": bool, "float": (int, float)}
 
 
 def _tupled(value: Any) -> Any:
