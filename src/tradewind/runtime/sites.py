@@ -85,7 +85,7 @@ class Sites:
     _closed: set[str] = field(default_factory=set)
     _watching: threading.Lock = field(default_factory=threading.Lock)
     _gates: Gatekeeper | None = None
-    _turns: Turns = field(default_factory=lambda: Turns((os.cpu_count() or 1) + 1))
+    _turns: Turns = field(default_factory=lambda: Turns((os.cpu_count() or 1) + 2))
     _epoch: int = 0
 
     def __post_init__(self) -> None:
