@@ -16,14 +16,15 @@ from tradewind.backbone.commits import Commit, Placed
 from tradewind.backbone.connection import Connection
 from tradewind.backbone.names import Address
 from tradewind.backbone.server import Server
+from tradewind.backbone.settings import Leaf
 
 _numbers = itertools.count()
 
 
 @contextmanager
-def served(folder: Path, max_bytes: int | None = None) -> Iterator[Server]:
+def served(folder: Path, max_bytes: int | None = None, leaf: Leaf | None = None) -> Iterator[Server]:
     """A server that is gone afterwards."""
-    server = Server.start(folder, max_bytes=max_bytes)
+    server = Server.start(folder, max_bytes=max_bytes, leaf=leaf)
     try:
         yield server
     finally:

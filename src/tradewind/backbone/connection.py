@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
+import ssl
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import CancelledError, Future
@@ -13,10 +14,12 @@ from urllib.parse import urlsplit
 
 from nats.aio.msg import Msg
 
-from tradewind.backbone.session import AwayError, NoRoomError, Session, UnansweredError, UnwelcomeError
+from tradewind.backbone.session import AwayError, Manner, NoRoomError, Session, UnansweredError, UnwelcomeError
+from tradewind.backbone.subscriptions import Heard, Subscriptions
 from tradewind.errors import InputError, InternalError, RunError
 
 _T = TypeVar("_T")
+_LET_IN = "are its user and password in the URL, or the certificates those that both sides believe?"
 
 
 class Connection:
@@ -25,22 +28,35 @@ class Connection:
     `patience` says for how many seconds an operation is tried again while the server is away.
     """
 
-    def __init__(self, url: str, patience: float) -> None:
+    def __init__(self, url: str, patience: float, manner: Manner = Manner()) -> None:  # noqa: B008  it is frozen
         self.url = url
         self.patience = patience
+        self._manner = manner
         self.place = f"backbone {urlsplit(url).hostname}:{urlsplit(url).port or 4222}"
         self._loop = asyncio.new_event_loop()
         self._connecting = asyncio.Lock()
         self._session: Session | None = None
+        self._subscriptions = Subscriptions(self._current)
+        self._heard: list[Heard] = []
         self._closed = False
         self._process = os.getpid()
         self._thread = threading.Thread(target=self._loop.run_forever, name="tradewind-backbone", daemon=True)
         self._thread.start()
 
     @staticmethod
-    def open(url: str, *, patience: float = 30.0) -> Connection:
-        """Connects; an error when nobody answers within the patience, or when we are not let in."""
-        connection = Connection(url, patience)
+    def open(
+        url: str,
+        *,
+        patience: float = 30.0,
+        tls: ssl.SSLContext | None = None,
+        inbox_prefix: str | None = None,
+        name: str | None = None,
+    ) -> Connection:
+        """Connects; an error when nobody answers within the patience, or when we are not let in.
+
+        Over TLS to a URL such as tls://host:port. Answers come in below `inbox_prefix`.
+        """
+        connection = Connection(url, patience, Manner(tls, inbox_prefix, name))
         try:
             connection.call(connection.patiently(connection.established, "connecting"))
         except InputError as error:
@@ -60,6 +76,21 @@ class Connection:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+        for one in self._heard:
+            one.end()
+
+    def publish(self, subject: str, payload: bytes) -> None:
+        """Sends a message to whoever listens just now."""
+        self.call(self.patiently(lambda: self.published(subject, payload), "sending"))
+
+    def subscribe(self, subject: str, told: Callable[[str, bytes], None]) -> None:
+        """From now on the messages of a subject are told, each with the subject that it was sent to.
+
+        They are told one after the other, in a thread of their own. While the server is away they are missed.
+        """
+        heard = Heard(told)
+        self._heard.append(heard)
+        self.call(self.patiently(lambda: self.subscribed(subject, heard.take), "listening"))
 
     def call(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
         """Runs a coroutine of this room on the connection's loop, and waits for it."""
@@ -82,19 +113,54 @@ class Connection:
             running.cancel()
             raise
 
+    async def across(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
+        """From another loop: what a coroutine of this room comes to on the connection's loop."""
+        try:
+            return await asyncio.wrap_future(self.started(coroutine))
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            raise AwayError("the connection was closed") from None
+
     async def established(self) -> None:
         """Connects unless it is; one attempt."""
         await self._current()
 
-    async def request(self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None) -> Msg:
-        """The answer to a message; one attempt."""
-        return (await self.requests(subject, payload, headers, ended=lambda _: True))[0]
+    async def published(self, subject: str, payload: bytes) -> None:
+        """Sends a message; one attempt."""
+        await (await self._current()).told(subject, payload)
+
+    async def subscribed(self, subject: str, told: Callable[[Msg], None]) -> int:
+        """From now on the messages of a subject are told, in the connection's loop; they must be taken at once."""
+        return await self._subscriptions.add(subject, told)
+
+    async def unsubscribed(self, handle: int) -> None:
+        """What `subscribed` gave this handle for is not told any more."""
+        await self._subscriptions.drop(handle)
+
+    async def request(
+        self,
+        subject: str,
+        payload: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+        *,
+        within: float | None = None,
+    ) -> Msg:
+        """The answer to a message; one attempt, which may take so many seconds."""
+        return (await self.requests(subject, payload, headers, ended=lambda _: True, within=within))[0]
 
     async def requests(
-        self, subject: str, payload: bytes, headers: Mapping[str, str] | None, *, ended: Callable[[Msg], bool]
+        self,
+        subject: str,
+        payload: bytes,
+        headers: Mapping[str, str] | None,
+        *,
+        ended: Callable[[Msg], bool],
+        within: float | None = None,
     ) -> list[Msg]:
         """The answers to a message, up to the one that ends them; one attempt."""
-        answers = await (await self._current()).asked(subject, payload, headers, ended)
+        answers = await (await self._current()).asked(subject, payload, headers, ended, within)
         if answers[-1].headers and answers[-1].headers.get("Status") == "503" and not answers[-1].data:
             raise UnansweredError(f"nobody answers at {subject}")
         return answers
@@ -115,7 +181,7 @@ class Connection:
 
     def _gone(self, away: AwayError, doing: str, seconds: float) -> RunError:
         if isinstance(away, UnwelcomeError):
-            what, hint = f"{doing}: the server does not let us in: {away}.", "are its user and password in the URL?"
+            what, hint = f"{doing}: the server does not let us in: {away}.", _LET_IN
         elif isinstance(away, NoRoomError):
             what = f"{doing}: the server has had no room to store more for {seconds:.0f} s: {away}."
             hint = "free disk space where the run keeps its files, or allow the server more; then resume."
@@ -131,7 +197,7 @@ class Connection:
         if self._session is None or not self._session.alive:
             async with self._connecting:
                 if self._session is None or not self._session.alive:
-                    self._session = await Session.opened(self.url)
+                    self._session = await Session.opened(self.url, self._manner)
         return self._session
 
     async def _end(self) -> None:

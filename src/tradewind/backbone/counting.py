@@ -18,7 +18,8 @@ class Counted:
     `bytes` and `messages` are what left, once more for what was lost in a cut and left again. `rows` and `batches` are
     what became visible at the end. `control_bytes` are the acknowledgements that came back. The backlog is what is
     committed at the start, but not yet at the end; its bytes are those of parts, and an estimate beyond a thousand
-    batches. `cut_since` is in seconds after the start of the run, None if the link is not cut.
+    batches. `cut_since` is in seconds after the start of the run, None if the link is not cut. `reached` is false while
+    the site at the start, on another machine, does not answer.
     """
 
     bytes: int = 0
@@ -30,6 +31,7 @@ class Counted:
     backlog_bytes: int = 0
     round_trip_ms: float | None = None
     cut_since: float | None = None
+    reached: bool = True
 
     @property
     def cut(self) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
 
-from tradewind.backbone import catalog, channels, retention
+from tradewind.backbone import catalog, channels
 from tradewind.backbone.channels import Limits
 from tradewind.backbone.connection import Connection
 from tradewind.backbone.counting import Counted, Tally
@@ -16,11 +17,12 @@ from tradewind.backbone.disturbances import Disturbance, parse_cut, parse_thrott
 from tradewind.backbone.listening import Listener
 from tradewind.backbone.names import Address
 from tradewind.backbone.pump import Pump
+from tradewind.backbone.routes import Route, gathered, subscribed, told
+from tradewind.backbone.session import AwayError
+from tradewind.backbone.taps import LocalTap, Tap
 from tradewind.backbone.wire import Wire
 from tradewind.backbone.wires import LinkShape, Wires
-from tradewind.errors import InternalError, RunError, TradewindError
-
-_T = TypeVar("_T")
+from tradewind.errors import InternalError, TradewindError
 
 __all__ = ["Counted", "Disturbance", "LinkShape", "Links", "parse_cut", "parse_throttle"]
 
@@ -31,23 +33,6 @@ _KEEP = 10
 # How long the last writing-down waits for a server that is away.
 _LAST_PATIENCE = 3.0
 _KEY = "links"
-
-
-class _Route(NamedTuple):
-    """A channel that goes over a link."""
-
-    start: str
-    end: str
-    channel: str
-
-    @property
-    def link(self) -> tuple[str, str]:
-        return self.start, self.end
-
-    @property
-    def subscriber(self) -> str:
-        """As whom it reads the channel at its start."""
-        return f"link to {self.end}"
 
 
 class Links:
@@ -74,10 +59,11 @@ class Links:
         self._deployment = deployment
         self._patience = patience
         self._wires = Wires(links, disturbances, clock)
-        self._routes: dict[_Route, Limits] = {}
-        self._pumps: dict[_Route, Pump] = {}
-        self._tasks: dict[_Route, asyncio.Task[None]] = {}
-        self._told: dict[_Route, int] = {}
+        self._routes: dict[Route, Limits] = {}
+        self._given: dict[Route, Tap] = {}
+        self._pumps: dict[Route, Pump] = {}
+        self._tasks: dict[Route, asyncio.Task[None]] = {}
+        self._told: dict[Route, int] = {}
         self._saved: dict[str, Any] = {}
         self._connection: Connection | None = None
         self._listener = Listener()
@@ -85,27 +71,45 @@ class Links:
         self._stopping = threading.Event()
         self._keeper = threading.Thread()
 
-    def carry(self, start: str, end: str, channel: str, limits: Limits = Limits()) -> None:  # noqa: B008  it is frozen
-        """From now on the channel is copied over the link. The copy's stream is made if it is not there."""
+    def carry(
+        self,
+        start: str,
+        end: str,
+        channel: str,
+        limits: Limits = Limits(),  # noqa: B008  it is frozen
+        tap: Tap | None = None,
+    ) -> None:
+        """From now on the channel is copied over the link. The copy's stream is made if it is not there.
+
+        A `tap` is given where the channel is at another server; it has to live until the channel is dropped, or the
+        links are stopped.
+        """
         self._wires.over(start, end)
         with self._lock:
-            route = _Route(start, end, channel)
+            route = Route(start, end, channel)
             if route not in self._routes:
                 self._routes[route] = limits
+                if tap is not None:
+                    self._given[route] = tap
                 if self._connection is not None:
                     self._create(self._connection, route)
                     self._launch(self._connection)
 
     def drop(self, start: str, end: str, channel: str) -> None:
-        """The channel is not copied any more, and nothing is kept for that at its start. The copy stays."""
+        """The channel is not copied any more, and nothing is kept for that at its start. The copy stays.
+
+        A start that is away keeps it until it is told otherwise.
+        """
         with self._lock:
-            route = _Route(start, end, channel)
+            route = Route(start, end, channel)
             self._routes.pop(route, None)
+            self._given.pop(route, None)
             pump = self._pumps.pop(route, None)
             self._told.pop(route, None)
             if pump is not None and self._connection is not None:
                 self._connection.call(self._ended([self._tasks.pop(route)]))
-                retention.unsubscribed(self._connection, pump.source, route.subscriber)
+                with suppress(AwayError):
+                    self._connection.call(pump.tap.unsubscribe())
 
     def start(self) -> None:
         """Lets the pumps run."""
@@ -183,7 +187,10 @@ class Links:
             return False
         # First how far all are, then what there is: a batch that moves on meanwhile cannot be overlooked.
         handled = [pump.handled for pump in pumps]
-        heads = connection.call(_gathered(pump.head() for pump in pumps))
+        try:
+            heads = connection.call(gathered(pump.tap.head() for pump in pumps))
+        except AwayError:
+            return False
         return all(head <= number for head, number in zip(heads, handled, strict=True))
 
     def _counted(self, link: tuple[str, str], tally: Tally, pumps: list[Pump]) -> Counted:
@@ -193,6 +200,7 @@ class Links:
             backlog_batches=sum(batches for batches, _ in backlogs),
             backlog_bytes=sum(size for _, size in backlogs),
             cut_since=self._wires.cut_since(link),
+            reached=all(tap.reached for route, tap in list(self._given.items()) if route.link == link),
         )
 
     def _do(self, wires: list[Wire], action: Callable[[Wire], None]) -> None:
@@ -207,24 +215,30 @@ class Links:
         for wire in wires:
             action(wire)
 
-    def _create(self, connection: Connection, route: _Route) -> None:
-        channels.create(connection, Address(self._deployment, route.end, route.channel), self._routes[route])
+    def _create(self, connection: Connection, route: Route) -> None:
+        channels.create(connection, self._copy(route), self._routes[route])
 
     def _launch(self, connection: Connection) -> None:
         """Starts the pumps of all channels that are there at their starts; others may come."""
-        waiting = {route: self._pump(connection, route) for route in self._routes if route not in self._pumps}
-        found = connection.call(_gathered(pump.exists() for pump in waiting.values()))
-        there = {route: pump for (route, pump), one in zip(waiting.items(), found, strict=True) if one}
-        for route, pump in there.items():
-            retention.subscribed(connection, pump.source, route.subscriber)
-        self._pumps |= there
+        waiting = {route: self._tap(connection, route) for route in self._routes if route not in self._pumps}
+        found = connection.call(gathered(map(subscribed, waiting.values())))
+        there = {route: tap for (route, tap), one in zip(waiting.items(), found, strict=True) if one}
+        self._pumps |= {
+            route: Pump(connection, tap, self._copy(route), self._wires.over(*route.link))
+            for route, tap in there.items()
+        }
         connection.call(self._run(list(there)))
 
-    def _pump(self, connection: Connection, route: _Route) -> Pump:
-        source, copy = (Address(self._deployment, site, route.channel) for site in route.link)
-        return Pump(connection, self._listener, source, copy, self._wires.over(*route.link))
+    def _tap(self, connection: Connection, route: Route) -> Tap:
+        if route in self._given:
+            return self._given[route]
+        source = Address(self._deployment, route.start, route.channel)
+        return LocalTap(connection, self._listener, source, route.subscriber)
 
-    async def _run(self, routes: list[_Route]) -> None:
+    def _copy(self, route: Route) -> Address:
+        return Address(self._deployment, route.end, route.channel)
+
+    async def _run(self, routes: list[Route]) -> None:
         for route in routes:
             self._tasks[route] = asyncio.create_task(self._pumps[route].run())
             self._tasks[route].add_done_callback(self._over)
@@ -264,26 +278,15 @@ class Links:
 
     def _keep(self, connection: Connection) -> None:
         """Writes down how far the channels have been read, and what has crossed the links."""
-        for route, pump in list(self._pumps.items()):
-            with self._lock:
-                if route in self._pumps and pump.handled > self._told.get(route, 0):
-                    self._told[route] = pump.handled
-                    _tell(connection, pump, route.subscriber)
+        with self._lock:
+            moved = {
+                route: (pump.tap, pump.handled)
+                for route, pump in self._pumps.items()
+                if pump.handled > self._told.get(route, 0)
+            }
+            known = connection.call(gathered(told(tap, number) for tap, number in moved.values()))
+            self._told |= {route: number for (route, (_, number)), one in zip(moved.items(), known, strict=True) if one}
         totals = self._wires.kept()
         if totals != self._saved:
             catalog.put(connection, self._deployment, _KEY, totals)
             self._saved = totals
-
-
-def _tell(connection: Connection, pump: Pump, subscriber: str) -> None:
-    """Writes down how far a channel has been read."""
-    try:
-        retention.read_to(connection, pump.source, subscriber, pump.handled)
-    except RunError:
-        # If the whole channel is gone, that is what to say.
-        connection.call(pump.head())
-        raise
-
-
-async def _gathered(work: Iterable[Awaitable[_T]]) -> list[_T]:
-    return await asyncio.gather(*work)

@@ -88,18 +88,19 @@ async def _fetched(connection: Connection, address: Address, parts: list[Part]) 
 
 async def message_fetched(connection: Connection, address: Address, number: int) -> bytes:
     """One message of a part, checked."""
-    return _checked(address, number, await jetstream.at(connection, address.stream, number))
+    return checked(address, number, await jetstream.at(connection, address.stream, number))
 
 
 def _joined(address: Address, part: Part, messages: Mapping[int, Stored | None]) -> bytes:
-    payloads = [_checked(address, number, messages[number]) for number in part.messages]
+    payloads = [checked(address, number, messages[number]) for number in part.messages]
     payload = payloads[0] if len(payloads) == 1 else b"".join(payloads)
     if len(payload) != part.bytes:
         raise _damaged(address, part.messages[0], f"has {len(payload)} bytes instead of {part.bytes}")
     return payload
 
 
-def _checked(address: Address, number: int, message: Stored | None) -> bytes:
+def checked(address: Address, number: int, message: Stored | None) -> bytes:
+    """What a message of a part holds, if it is there and is what was written."""
     if message is None or message.subject != address.parts:
         raise DataError(
             f"message {number}, which a commit names, is not there: it was trimmed, deleted from outside, or damaged.",

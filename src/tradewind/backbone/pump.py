@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from tradewind.backbone import jetstream
 from tradewind.backbone.channels import commit_stored
 from tradewind.backbone.commits import Commit, Part, Placed
 from tradewind.backbone.connection import Connection
 from tradewind.backbone.counting import acknowledgement, frame
 from tradewind.backbone.jetstream import RefusedError, place, told
-from tradewind.backbone.listening import Listener
 from tradewind.backbone.names import Address
-from tradewind.backbone.parts import message_fetched, message_stored
+from tradewind.backbone.parts import message_stored
 from tradewind.backbone.reader import newest
-from tradewind.backbone.watch import Watch, heed
+from tradewind.backbone.session import AwayError
+from tradewind.backbone.taps import Tap, named
+from tradewind.backbone.watch import heed
 from tradewind.backbone.wire import Crossing, Wire
 from tradewind.errors import RunError
 
@@ -35,19 +36,20 @@ _HELD, _LEAST = 4 << 20, 32 << 10
 _BATCHES = 64
 # How long, in seconds, a pump that is told to end waits for the commit that it is writing.
 _LAST_WAIT = 2.0
+# How soon, in seconds, the start of a link is asked again that could not be reached.
+_AGAIN = 0.2
 _EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 
 
 class Pump:
-    """Copies the batches of a channel from its stream at one site to that at another.
+    """Copies the batches of a channel from where it is tapped to its stream at another site.
 
-    `handled` is the number, in the source, of the newest commit that need not be copied any more.
+    `handled` is the number, at the start, of the newest commit that need not be copied any more.
     """
 
-    def __init__(self, connection: Connection, listener: Listener, source: Address, copy: Address, wire: Wire) -> None:
+    def __init__(self, connection: Connection, tap: Tap, copy: Address, wire: Wire) -> None:
         self.connection = connection
-        self.listener = listener
-        self.source = source
+        self.tap = tap
         self.copy = copy
         self.wire = wire
         self.handled = 0
@@ -61,30 +63,15 @@ class Pump:
         size = sum(one.commit.bytes for one in known)
         return len(known) + behind, size + behind * size // max(len(known), 1)
 
-    async def exists(self) -> bool:
-        """Whether there is a channel to copy."""
-        try:
-            await jetstream.check(self.connection, self.source.stream)
-        except RefusedError as refused:
-            if refused.missing:
-                return False
-            raise told(refused, place(self.source)) from None
-        return True
-
-    async def head(self) -> int:
-        """The number of the newest commit in the source."""
-        last = await _named(self.source, newest(self.connection, self.source))
-        return 0 if last is None else last.number
-
     async def run(self) -> None:
         """Copies until it is cancelled; an error that names the channel when it cannot go on."""
         while True:
-            last = await _named(self.copy, newest(self.connection, self.copy))
+            last = await named(self.copy, newest(self.connection, self.copy))
             before = (last.commit.before or 0) if last is not None else 0
-            if before > await self.head():
+            if before > await _reached(self.tap.head):
                 raise RunError(
                     f"its copy at {self.copy.site} is ahead of it: the copy holds its commit {before}.",
-                    where=place(self.source),
+                    where=place(self.tap.address),
                     hint="the channel was deleted and made anew at its start; --fresh starts anew everywhere.",
                 )
             self.handled = max(self.handled, before)
@@ -116,11 +103,11 @@ class _Session:
     def __init__(self, pump: Pump, last: Placed | None) -> None:
         self._pump = pump
         self._connection, self._wire = pump.connection, pump.wire
-        self._source, self._copy = pump.source, pump.copy
+        self._tap, self._copy = pump.tap, pump.copy
         self._last = last
         self._taken = last.commit if last is not None else None
         self._taken_number = pump.handled
-        self._watch = Watch(pump.connection, pump.listener, pump.source, pump.handled)
+        self._watch = pump.tap.watch(pump.handled)
         self._lane = pump.wire.open()
         self._held = _Held(_HELD + pump.wire.under_way)
         self._open: deque[_Batch] = deque()
@@ -133,7 +120,7 @@ class _Session:
     async def run(self) -> None:
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(_named(self._source, self._watch.follow()))
+                group.create_task(named(self._tap.address, self._watch.follow()))
                 group.create_task(self._send(group))
                 group.create_task(self._finish())
         except BaseExceptionGroup as several:
@@ -172,14 +159,14 @@ class _Session:
     async def _message(self, number: int, size: int, crossing: Crossing, after: asyncio.Event | None) -> int:
         """Copies one message, and tells its number in the copy."""
         try:
-            payload = await _named(self._source, message_fetched(self._connection, self._source, number))
+            payload = await _reached(lambda: self._tap.message(number))
             headers = {"crc": "-" * 8, "Nats-Expected-Stream": self._copy.stream}
             self._wire.ready(crossing, frame(self._copy.parts, headers, len(payload)))
             await crossing.arrived
             if after is not None:
                 await after.wait()
-            stored = await _named(self._copy, message_stored(self._connection, self._copy, payload))
-            self._wire.acknowledged(crossing, acknowledgement(self._copy.stream, stored))
+            stored = await named(self._copy, message_stored(self._connection, self._copy, payload))
+            self._wire.acknowledged(crossing, acknowledgement(self._copy.stream, stored), self._tap.round_trip)
             return stored
         finally:
             self._held.release(size)
@@ -206,7 +193,8 @@ class _Session:
     async def _make_visible(self, batch: _Batch, crossing: Crossing, numbers: list[int]) -> None:
         self._last = await self._committed(_copied(batch.placed, numbers))
         self._wire.tally.copied(self._last.commit.rows)
-        self._wire.acknowledged(crossing, acknowledgement(self._copy.stream, self._last.number))
+        told_by = acknowledgement(self._copy.stream, self._last.number)
+        self._wire.acknowledged(crossing, told_by, self._tap.round_trip)
         batch.done.set()
 
     async def _committed(self, commit: Commit) -> Placed:
@@ -220,7 +208,7 @@ class _Session:
         except RefusedError as refused:
             if not refused.wrong_last:
                 raise told(refused, place(self._copy)) from None
-        found = await _named(self._copy, newest(self._connection, self._copy))
+        found = await named(self._copy, newest(self._connection, self._copy))
         if found is None or found.commit.before != commit.before:
             raise _OvertakenError
         # It had been stored, only the acknowledgement got lost.
@@ -277,11 +265,10 @@ def _first(several: BaseExceptionGroup[BaseException]) -> BaseException:
     return error
 
 
-async def _named(address: Address, work: Awaitable[_T]) -> _T:
-    """The result of some work; what the server refuses becomes an error that names the channel."""
-    try:
-        done = await work
-    except RefusedError as refused:
-        raise told(refused, place(address)) from None
-    heed()
-    return done
+async def _reached(work: Callable[[], Awaitable[_T]]) -> _T:
+    """The result of some work that needs the start of the link: tried again for ever while that is away."""
+    while True:
+        with suppress(AwayError):
+            return await work()
+        heed()
+        await asyncio.sleep(_AGAIN)

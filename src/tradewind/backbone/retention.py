@@ -29,34 +29,45 @@ _BEHIND = 8
 
 def subscribed(connection: Connection, address: Address, subscriber: str) -> None:
     """From now on nothing that the subscriber has not read is trimmed. One that is subscribed keeps its position."""
-
-    async def subscribe() -> None:
-        await jetstream.check(connection, address.stream)
-        record = await _changed(connection, address, lambda readers: {subscriber: 0, **readers})
-        # Another's trimming that was decided before is carried out here, so that it does not happen later.
-        await _purged(connection, address, record)
-
-    called(connection, address, subscribe())
+    called(connection, address, subscribing(connection, address, subscriber))
 
 
 def read_to(connection: Connection, address: Address, subscriber: str, number: int) -> None:
     """The subscriber is done with the commits up to this number."""
+    called(connection, address, reading_to(connection, address, subscriber, number))
+
+
+def unsubscribed(connection: Connection, address: Address, subscriber: str) -> None:
+    """Nothing is kept for the subscriber any more."""
+    called(connection, address, unsubscribing(connection, address, subscriber))
+
+
+async def subscribing(connection: Connection, address: Address, subscriber: str) -> None:
+    """What `subscribed` does, in the connection's loop."""
+    await jetstream.check(connection, address.stream)
+    record = await _changed(connection, address, lambda readers: {subscriber: 0, **readers})
+    # Another's trimming that was decided before is carried out here, so that it does not happen later.
+    await _purged(connection, address, record)
+
+
+async def reading_to(connection: Connection, address: Address, subscriber: str, number: int) -> None:
+    """What `read_to` does, in the connection's loop."""
 
     def moved(readers: dict[str, int]) -> dict[str, int]:
         if subscriber not in readers:
             raise RunError(f"{subscriber!r} is not subscribed.", where=place(address), hint="--fresh starts anew.")
         return {**readers, subscriber: max(number, readers[subscriber])}
 
-    called(connection, address, _changed(connection, address, moved))
+    await _changed(connection, address, moved)
 
 
-def unsubscribed(connection: Connection, address: Address, subscriber: str) -> None:
-    """Nothing is kept for the subscriber any more."""
+async def unsubscribing(connection: Connection, address: Address, subscriber: str) -> None:
+    """What `unsubscribed` does, in the connection's loop."""
 
     def without(readers: dict[str, int]) -> dict[str, int]:
         return {name: number for name, number in readers.items() if name != subscriber}
 
-    called(connection, address, _changed(connection, address, without))
+    await _changed(connection, address, without)
 
 
 def trim(connection: Connection, address: Address, limits: Limits) -> int:

@@ -7,8 +7,8 @@ import os
 import threading
 import time
 from collections import deque
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 from weakref import WeakSet
@@ -16,12 +16,22 @@ from weakref import WeakSet
 from tradewind.backbone import binary
 from tradewind.backbone.logbook import Logbook
 from tradewind.backbone.process import NotStartedError, Process, end_former, let_go
-from tradewind.backbone.settings import Settings, former, free_port, is_free, settings
+from tradewind.backbone.settings import Leaf, Settings, former, free_port, is_free, settings
 from tradewind.errors import InputError, RunError, TradewindError
 
 # A server that dies so often within so many seconds is not started again.
 _DEATHS, _WITHIN = 5, 10.0
 _PORTS = 5
+_LOOK = 0.1
+
+
+@dataclass(eq=False)
+class _Order:
+    """Other settings that are to hold from now on; `problem` says why they do not."""
+
+    settings: Settings
+    done: threading.Event = field(default_factory=threading.Event)
+    problem: str | None = None
 
 
 class Server:
@@ -31,14 +41,15 @@ class Server:
     """
 
     def __init__(self, program: Path, chosen: Settings, lock: IO[str]) -> None:
-        self.url = chosen.url
         self.restarts = 0
         self.failure: TradewindError | None = None
+        self.settings = chosen
         self._program = program
-        self._settings = chosen
         self._lock = lock
         self._log = Logbook(chosen.log)
         self._stopping = threading.Event()
+        self._changing = threading.Lock()
+        self._order: _Order | None = None
         self._process = Process(program, chosen, self._log)
         self._supervisor = threading.Thread(target=self._supervise, name="tradewind-nats-server", daemon=True)
         try:
@@ -50,22 +61,36 @@ class Server:
         _running.add(self)
 
     @staticmethod
-    def start(folder: Path, *, port: int | None = None, max_bytes: int | None = None) -> Server:
+    def start(
+        folder: Path, *, port: int | None = None, max_bytes: int | None = None, leaf: Leaf | None = None
+    ) -> Server:
         """Starts a server in a folder, which may hold what a former one stored; it listens when this returns.
 
-        All of its streams together may hold `max_bytes`, which they reserve when they are made.
+        All of its streams together may hold `max_bytes`, which they reserve when they are made. With `leaf` it is
+        joined to the servers of other sites.
         """
-        program = binary.found()
-        folder = folder.resolve()
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = _locked(folder)
-        try:
-            # Before a port is chosen: the former one's is to be used again.
-            end_former(folder)
-            return _first_start(program, settings(folder, port, max_bytes), port, lock)
-        except BaseException:
-            lock.close()
-            raise
+        return started(folder, lambda folder: settings(folder, port, max_bytes, leaf), port)
+
+    @property
+    def url(self) -> str:
+        """Where clients on this machine connect, with credentials."""
+        return self.settings.url
+
+    def link_url(self, site: str) -> str:
+        """Where clients on this machine connect to speak with a neighbour, with credentials."""
+        return self.settings.link_url(site)
+
+    def reconfigure(self, leaf: Leaf | None) -> None:
+        """Other neighbours from now on. Unless they are the same the process is replaced, which all clients survive."""
+        with self._changing:
+            if leaf != self.settings.leaf:
+                self._replaced(replace(self.settings, leaf=leaf))
+
+    def adopt(self, chosen: Settings) -> None:
+        """Other settings from now on, of the same folder and port."""
+        with self._changing:
+            if chosen != self.settings:
+                self._replaced(chosen)
 
     @property
     def pid(self) -> int:
@@ -86,6 +111,22 @@ class Server:
             let_go(self._lock.fileno())
         self._process.release()
 
+    def _replaced(self, chosen: Settings) -> None:
+        _check_leaf(chosen, self.settings)
+        order = _Order(chosen)
+        self._order = order
+        self._process.changed.set()
+        while not order.done.wait(_LOOK):
+            if not self._supervisor.is_alive():
+                order.problem = str(self.failure or "it has been stopped")
+                break
+        if order.problem is not None:
+            raise RunError(
+                f"nats-server does not start with other settings. It said:\n{order.problem}",
+                where=str(chosen.folder),
+                hint="are its certificates there, and is nobody else at the port for its neighbours?",
+            )
+
     def _supervise(self) -> None:
         deaths: deque[float] = deque(maxlen=_DEATHS)
         while True:
@@ -93,21 +134,58 @@ class Server:
             self._process.end()
             if self._stopping.is_set():
                 return
+            order, self._order = self._order, None
+            if order is not None:
+                self._obey(order)
+                continue
             now = time.monotonic()  # noqa: TID251  the server's deaths happen in real time
             deaths.append(now)
             if len(deaths) == _DEATHS and now - deaths[0] < _WITHIN:
                 self.failure = RunError(
                     f"nats-server died {_DEATHS} times within {_WITHIN:.0f} s. It said last:\n{self._log.last_words()}",
-                    where=str(self._settings.folder),
+                    where=str(self.settings.folder),
                     hint="is the disk full, or the store damaged? Nothing that was committed is lost by trying again.",
                 )
                 return
             self.restarts += 1
-            self._process = Process(self._program, self._settings, self._log)
-            if self._stopping.is_set():
-                self._process.changed.set()
-            with suppress(NotStartedError):
-                self._process.await_listening(self._stopping)
+            self._begin(self.settings)
+
+    def _obey(self, order: _Order) -> None:
+        """Starts with other settings; with the former ones again if it does not start with these."""
+        former, self.settings = self.settings, order.settings
+        order.problem = self._begin(self.settings)
+        if order.problem is not None and not self._stopping.is_set():
+            self.settings = former
+            self._begin(former)
+        order.done.set()
+
+    def _begin(self, chosen: Settings) -> str | None:
+        """Starts a process, and waits until it listens; what it said if it does not."""
+        self._process = Process(self._program, chosen, self._log)
+        if self._stopping.is_set() or self._order is not None:
+            self._process.changed.set()
+        try:
+            self._process.await_listening(self._stopping)
+        except NotStartedError as said:
+            return str(said)
+        return None
+
+
+def started(folder: Path, choose: Callable[[Path], Settings], port: int | None) -> Server:
+    """Starts a server in a folder, with the settings that are chosen once the folder is ours."""
+    program = binary.found()
+    folder = folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    lock = _locked(folder)
+    try:
+        # Before a port is chosen: the former one's is to be used again.
+        end_former(folder)
+        chosen = choose(folder)
+        _check_leaf(chosen, None)
+        return _first_start(program, chosen, port, lock)
+    except BaseException:
+        lock.close()
+        raise
 
 
 def url_of(folder: Path) -> str | None:
@@ -119,7 +197,7 @@ def url_of(folder: Path) -> str | None:
 def _first_start(program: Path, chosen: Settings, port: int | None, lock: IO[str]) -> Server:
     """Starts at the port that was asked for, or else at one that is free, also when somebody else is faster."""
     for _ in range(_PORTS):
-        if port is not None and not is_free(port):
+        if port is not None and not is_free(port, chosen.listens_at):
             raise InputError(
                 f"port {port} is in use.", where="nats-server", hint="give another, or none for a free one."
             )
@@ -134,6 +212,18 @@ def _first_start(program: Path, chosen: Settings, port: int | None, lock: IO[str
                 ) from None
         chosen = replace(chosen, port=free_port() if port is None else port)
     raise RunError(f"no port stays free for as long as it takes: {_PORTS} were tried.", where=str(chosen.folder))
+
+
+def _check_leaf(chosen: Settings, former: Settings | None) -> None:
+    """An address for neighbours that cannot be had is named before anything is done."""
+    wanted = chosen.leaf.opened if chosen.leaf is not None else None
+    now = former.leaf.opened if former is not None and former.leaf is not None else None
+    if wanted is not None and wanted != now and not is_free(wanted[1], wanted[0]):
+        raise InputError(
+            f"it cannot listen for its neighbours at {wanted[0]}, port {wanted[1]}.",
+            where="nats-server",
+            hint="is that an address of this machine, and the port free?",
+        )
 
 
 def _locked(folder: Path) -> IO[str]:

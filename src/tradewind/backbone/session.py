@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Mapping
+import re
+import ssl
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
 
 import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
 
 from tradewind.backbone.binary import OLDEST, version_of, written
 from tradewind.errors import InputError
@@ -20,6 +26,10 @@ _CONNECT = 2
 # How often, in seconds, a session looks by itself whether its socket is gone, should the client not have told.
 _LOOK = 0.5
 _GONE = (nats.errors.Error, OSError, TimeoutError)
+# How often, in seconds, a server on another machine is asked whether it is still there; two answers may be missing.
+_PING = 5
+# How much of what a subscription brings waits here at most; the rest is dropped, as always where nobody is listening.
+_MESSAGES, _BYTES = 4096, 64 << 20
 
 
 class AwayError(Exception):
@@ -42,6 +52,25 @@ class NoRoomError(AwayError):
     """The server has no room to store anything. To be tried again: somebody may free some."""
 
 
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How to connect: over TLS or not, where answers come in, and under which name the server knows us."""
+
+    tls: ssl.SSLContext | None = None
+    inbox_prefix: str | None = None
+    name: str | None = None
+
+    def options(self) -> dict[str, Any]:
+        """What the client of NATS is told."""
+        found: dict[str, Any] = {"name": self.name}
+        if self.tls is not None:
+            # Before the server has said anything: who stands between could else have us speak in the open.
+            found |= {"tls": self.tls, "tls_handshake_first": True, "ping_interval": _PING}
+        if self.inbox_prefix is not None:
+            found["inbox_prefix"] = self.inbox_prefix
+        return found
+
+
 class Session:
     """One socket. A dead one is replaced by a new one, so that nothing of the old comes through late."""
 
@@ -49,7 +78,9 @@ class Session:
         self._client = client
         self._waiting: dict[str, tuple[asyncio.Future[list[Msg]], list[Msg], Callable[[Msg], bool]]] = {}
         self._numbers = itertools.count()
-        self._inbox = client.new_inbox()
+        self._inbox = ""
+        self._listening: dict[int, Subscription] = {}
+        self.over = asyncio.Event()
         self._changed = asyncio.Event()
         self._watcher: asyncio.Task[None] | None = None
 
@@ -58,10 +89,10 @@ class Session:
         return self._client.is_connected
 
     @staticmethod
-    async def opened(url: str) -> Session:
+    async def opened(url: str, manner: Manner = Manner()) -> Session:  # noqa: B008  it is frozen
         client = Client()
         session = Session(client)
-        problems: list[Exception] = []
+        problems: deque[Exception] = deque(maxlen=1)
 
         async def problem(error: Exception) -> None:
             problems.append(error)
@@ -80,7 +111,9 @@ class Session:
                 max_reconnect_attempts=1,
                 reconnect_time_wait=0,
                 connect_timeout=_CONNECT,
+                **manner.options(),
             )
+            session._inbox = client.new_inbox()
             # No limit on what waits here: a slow reader asks for less, and an answer must not be dropped.
             await client.subscribe(
                 f"{session._inbox}.*", cb=session._answered, pending_msgs_limit=0, pending_bytes_limit=0
@@ -89,8 +122,7 @@ class Session:
             with suppress(*_GONE):
                 await client.close()
             said = str(problems[-1] if problems and isinstance(error, nats.errors.NoServersError) else error)
-            kind = UnwelcomeError if "authoriz" in said.lower() else AwayError
-            raise kind(said or type(error).__name__) from None
+            raise _not_let_in(error, said or type(error).__name__) from None
         found = version_of(repr(client.connected_server_version))
         if found < OLDEST:
             await client.close()
@@ -98,20 +130,46 @@ class Session:
         session._watcher = asyncio.create_task(session._watch())
         return session
 
+    async def told(self, subject: str, payload: bytes) -> None:
+        """Sends a message that nobody answers."""
+        try:
+            await self._client.publish(subject, payload)
+        except _GONE as error:
+            raise AwayError(str(error)) from None
+
+    async def listen(self, wanted: Mapping[int, tuple[str, Callable[[Msg], None]]]) -> None:
+        """Lets the messages of these subjects come in from now on, and no others."""
+        try:
+            for handle in [one for one in self._listening if one not in wanted]:
+                await self._listening.pop(handle).unsubscribe()
+            for handle, (subject, told) in [one for one in wanted.items() if one[0] not in self._listening]:
+                self._listening[handle] = await self._client.subscribe(
+                    subject, cb=_called(told), pending_msgs_limit=_MESSAGES, pending_bytes_limit=_BYTES
+                )
+            await self._client.flush(_CONNECT)
+        except _GONE as error:
+            raise AwayError(str(error)) from None
+
     async def asked(
-        self, subject: str, payload: bytes, headers: Mapping[str, str] | None, ended: Callable[[Msg], bool]
+        self,
+        subject: str,
+        payload: bytes,
+        headers: Mapping[str, str] | None,
+        ended: Callable[[Msg], bool],
+        within: float | None = None,
     ) -> list[Msg]:
+        within = _ANSWER if within is None else within
         token = str(next(self._numbers))
         future: asyncio.Future[list[Msg]] = asyncio.get_running_loop().create_future()
         self._waiting[token] = (future, [], ended)
         try:
-            async with asyncio.timeout(_ANSWER):
+            async with asyncio.timeout(within):
                 await self._client.publish(
                     subject, payload, reply=f"{self._inbox}.{token}", headers=dict(headers) if headers else None
                 )
                 return await future
         except TimeoutError:
-            raise LateError(f"no answer within {_ANSWER:.0f} s") from None
+            raise LateError(f"no answer within {within:.0f} s") from None
         except _GONE as error:
             raise AwayError(str(error)) from None
         finally:
@@ -135,6 +193,7 @@ class Session:
         for future, _, _ in self._waiting.values():
             if not future.done():
                 future.set_exception(AwayError("the connection broke"))
+        self.over.set()
         with suppress(*_GONE):
             await self._client.close()
 
@@ -144,3 +203,15 @@ class Session:
         self._changed.set()
         if self._watcher is not None:
             await self._watcher
+
+
+def _not_let_in(error: Exception, said: str) -> AwayError:
+    unwelcome = isinstance(error, ssl.SSLCertVerificationError) or re.search(r"authoriz|\balert\b", said, re.IGNORECASE)
+    return UnwelcomeError(said) if unwelcome else AwayError(said)
+
+
+def _called(told: Callable[[Msg], None]) -> Callable[[Msg], Awaitable[None]]:
+    async def came(message: Msg) -> None:
+        told(message)
+
+    return came

@@ -7,8 +7,6 @@ import json
 from collections import deque
 from contextlib import suppress
 
-from nats.aio.msg import Msg
-
 from tradewind.backbone import jetstream
 from tradewind.backbone.commits import Placed, decoded
 from tradewind.backbone.connection import Connection
@@ -28,23 +26,19 @@ _LOOK = 0.5
 _PAUSE = 0.05
 
 
-class Watch:
-    """The commits of a channel behind a number.
+class Arriving:
+    """The commits of a channel behind a number, as they come.
 
     `waiting` are those that came and were not taken yet, `behind` says how many more there are in the stream.
     """
 
-    def __init__(self, connection: Connection, listener: Listener, address: Address, after: int) -> None:
-        self._connection = connection
-        self._listener = listener
-        self._inbox: Inbox | None = None
-        self._address = address
-        self._after = after
-        self._consumer: str | None = None
-        self._came = asyncio.Event()
-        self._room = asyncio.Event()
+    def __init__(self, address: Address, after: int) -> None:
+        self.address = address
+        self.after = after
         self.waiting: deque[Placed] = deque()
         self.behind = 0
+        self._came = asyncio.Event()
+        self._room = asyncio.Event()
 
     async def next(self) -> Placed:
         """Takes the next commit; waits for it."""
@@ -57,12 +51,47 @@ class Watch:
 
     async def follow(self) -> None:
         """Lets commits come in, for ever."""
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        """Nothing comes in any more."""
+
+    async def room(self) -> int:
+        """For how many more there is room here; waits a while if there is none."""
+        if len(self.waiting) >= _WINDOW:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK):
+                    await self._room.wait()
+        return max(_WINDOW - len(self.waiting), 0)
+
+    def take(self, number: int, payload: bytes, behind: int) -> None:
+        """A commit has come."""
+        self.behind = behind
+        self.after = number
+        self.waiting.append(Placed(number, decoded(payload, f"{place(self.address)}, message {number}")))
+        self._came.set()
+        if len(self.waiting) >= _WINDOW:
+            self._room.clear()
+
+
+class Watch(Arriving):
+    """The commits of a channel of the server that we are connected to."""
+
+    def __init__(self, connection: Connection, listener: Listener, address: Address, after: int) -> None:
+        super().__init__(address, after)
+        self._connection = connection
+        self._listener = listener
+        self._inbox: Inbox | None = None
+        self._consumer: str | None = None
+
+    async def follow(self) -> None:
+        """Lets commits come in, for ever."""
         while True:
             heed()
             try:
                 if self._consumer is None or self._inbox is None:
                     await self._renew()
-                elif len(self.waiting) < _WINDOW:
+                elif await self.room():
                     await self._ask(self._inbox)
                 else:
                     await self._look()
@@ -77,12 +106,8 @@ class Watch:
 
     async def _look(self) -> None:
         """Keeps the number of those behind fresh while there is no room for them here."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_LOOK):
-                await self._room.wait()
-                return
         try:
-            known = await jetstream.managed(self._connection, f"CONSUMER.INFO.{self._address.stream}.{self._consumer}")
+            known = await jetstream.managed(self._connection, f"CONSUMER.INFO.{self.address.stream}.{self._consumer}")
         except RefusedError:
             self._consumer = None
         else:
@@ -91,14 +116,14 @@ class Watch:
     async def _renew(self) -> None:
         config = {
             "deliver_policy": "by_start_sequence",
-            "opt_start_seq": self._after + 1,
+            "opt_start_seq": self.after + 1,
             "ack_policy": "none",
-            "filter_subject": self._address.commits,
+            "filter_subject": self.address.commits,
             "inactive_threshold": _FORGOTTEN * _NANO,
             "mem_storage": True,
             "num_replicas": 1,
         }
-        stream = self._address.stream
+        stream = self.address.stream
         made = await jetstream.managed(
             self._connection, f"CONSUMER.CREATE.{stream}", {"stream_name": stream, "config": config}
         )
@@ -116,24 +141,15 @@ class Watch:
 
     async def _come(self, inbox: Inbox, question: dict[str, int | bool]) -> bool:
         """Takes what the server sends to a question; whether it sent something."""
-        subject = f"$JS.API.CONSUMER.MSG.NEXT.{self._address.stream}.{self._consumer}"
+        subject = f"$JS.API.CONSUMER.MSG.NEXT.{self.address.stream}.{self._consumer}"
         answers = await inbox.ask(subject, json.dumps(question).encode(), question["batch"], _WAIT)
         for message in answers:
             if not is_status(message):
-                self._take(message)
+                about = message.metadata
+                self.take(about.sequence.stream, message.data, about.num_pending)
             elif (message.headers or {})["Status"] not in {"404", "408"}:
                 raise AwayError("the watch was ended from outside")
         return not is_status(answers[0])
-
-    def _take(self, message: Msg) -> None:
-        number = message.metadata.sequence.stream
-        self.behind = message.metadata.num_pending
-        self._after = number
-        where = f"{place(self._address)}, message {number}"
-        self.waiting.append(Placed(number, decoded(message.data, where)))
-        self._came.set()
-        if len(self.waiting) >= _WINDOW:
-            self._room.clear()
 
 
 def heed() -> None:

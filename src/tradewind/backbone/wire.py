@@ -73,9 +73,10 @@ class Wire:
         self._line.ready(crossing, size)
         self._touch()
 
-    def acknowledged(self, crossing: Crossing, size: int) -> None:
-        """The end has stored the message; that is told in so many bytes."""
-        self.tally.acknowledged(size, self._clock() - crossing.left + self.back.ms / 1000)
+    def acknowledged(self, crossing: Crossing, size: int, round_trip: float | None = None) -> None:
+        """The end has stored the message; that is told in so many bytes. A round trip that was measured is given."""
+        imitated = self._clock() - crossing.left + self.back.ms / 1000
+        self.tally.acknowledged(size, imitated if round_trip is None else round_trip)
 
     def begins(self, disturbance: Disturbance | None) -> None:
         """Something is done to the link; None: it is cut by hand."""

@@ -8,14 +8,19 @@ from typing import Annotated
 
 import typer
 
+from tradewind.cli.agent import agent
+from tradewind.cli.apply import apply
 from tradewind.cli.check import check
 from tradewind.cli.demo import demo
 from tradewind.cli.doctor import doctor
 from tradewind.cli.experiment import experiment
 from tradewind.cli.explain import explain
+from tradewind.cli.membership import revoke, token
 from tradewind.cli.plan import plan
 from tradewind.cli.results import results
 from tradewind.cli.run import run
+from tradewind.cli.serve import serve
+from tradewind.cli.status import describe, stats, status, stop
 from tradewind.cli.streams import queries, streams
 from tradewind.errors import DeploymentError, InputError, TradewindError
 
@@ -36,6 +41,15 @@ app.command()(run)
 app.command()(results)
 app.command()(streams)
 app.add_typer(queries, name="queries")
+app.command()(serve)
+app.command()(agent)
+app.command()(token)
+app.command()(revoke)
+app.command()(apply)
+app.command()(status)
+app.command()(describe)
+app.command()(stats)
+app.command()(stop)
 app.command()(demo)
 app.command()(experiment)
 app.command()(doctor)

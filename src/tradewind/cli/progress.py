@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
+from tradewind.algebra.plain import as_object
 from tradewind.algebra.times import format_timestamp
 from tradewind.cli.board import Board, Figures
-from tradewind.cli.rows import as_object
 from tradewind.cost.declared import ROWS_PER_SECOND
 
 if TYPE_CHECKING:

@@ -10,11 +10,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tradewind.algebra.plain import as_object
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import BOOLEAN
 from tradewind.cli.check import File
 from tradewind.cli.places import State, state_of
-from tradewind.cli.rows import as_object, show
+from tradewind.cli.rows import show
 from tradewind.errors import unknown
 from tradewind.frontends.deployment.file import deployment
 

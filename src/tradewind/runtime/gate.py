@@ -31,10 +31,19 @@ class Gate:
         self._waiting: list[tuple[str, Placed]] = []
         self._since = 0.0
         self._lock = threading.Lock()
+        self._closed = False
+
+    def close(self) -> None:
+        """Let nothing through any more."""
+        with self._lock:
+            self._closed = True
+            self._waiting.clear()
 
     def told(self, channel: str, placed: Placed) -> None:
         """A commit has come."""
         with self._lock:
+            if self._closed:
+                return
             if not self._waiting:
                 self._since = self._clock()
             self._waiting.append((channel, placed))

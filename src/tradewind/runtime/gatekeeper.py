@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from pathlib import Path
 
 from tradewind.backbone.commits import Placed
 from tradewind.backbone.names import Address
@@ -19,7 +20,8 @@ class Gatekeeper:
 
     def __init__(self, wiring: Wiring) -> None:
         self._wiring = wiring
-        self._gates: list[Gate] = []
+        self._gates: dict[Path, Gate] = {}
+        """By the folder of the fragment that each is the gate of."""
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._look, name="tradewind-gates", daemon=True)
         self._thread.start()
@@ -37,7 +39,7 @@ class Gatekeeper:
             notes = one.engine.memory.committed.notes
             ended = [name for name, closed in notes.get("closed", {}).items() if closed is not None]
             gate = Gate(inlets.addresses, ended, inlets.tickets.issue, patience=patience)
-            self._gates.append(gate)
+            self._gates[one.folder] = gate
             for name, address in inlets.addresses.items():
                 after = notes.get("positions", {}).get(name, 0)
                 wanted[address] = min(after, wanted.get(address, after))
@@ -50,9 +52,15 @@ class Gatekeeper:
         if wanted:
             self._wiring.listen(wanted, told)
 
+    def forget(self, one: Running) -> None:
+        """Nothing is let through to a fragment any more."""
+        gate = self._gates.pop(one.folder, None)
+        if gate is not None:
+            gate.close()
+
     def _look(self) -> None:
         while not self._stopping.wait(_LOOK):
-            for gate in tuple(self._gates):
+            for gate in tuple(self._gates.values()):
                 gate.look()
 
     def stop(self) -> None:

@@ -219,7 +219,7 @@ class Live:
                 refuse_foreign(sinks)
             note(self.state, known or Attachment((*more,), (*sorted(channels),), text, called))
             prepare(sinks)
-            self._runner.extend(
+            self._runner.adapt(
                 replace(
                     self._runner.setting,
                     found=wanted,

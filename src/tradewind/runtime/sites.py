@@ -1,4 +1,5 @@
-"""All sites of a deployment on this machine: one Spark, one backbone server, and pumps that imitate the links.
+"""The sites of a deployment in one process: all of them with one Spark, one backbone server and pumps that imitate the
+links; or one of them, whose links reach other machines.
 
 Every fragment is one streaming query. Fragments that read streams only end when these are read to their end; all
 others end when the channels that they read have said their last words.
@@ -13,15 +14,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from shutil import rmtree
 
 from tradewind.algebra.operators.base import walk
 from tradewind.backbone.counting import Counted
+from tradewind.backbone.retention import unsubscribed
 from tradewind.errors import InternalError
 from tradewind.fragments.deployed import Deployed, Fragment
+from tradewind.fragments.differences import difference
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.gatekeeper import Gatekeeper
 from tradewind.runtime.turns import Turns
-from tradewind.runtime.wiring import Network, Wiring, limits_of
+from tradewind.runtime.wiring import Here, Network, Wiring, limits_of
 from tradewind.spark.buckets.dispatch import needs_arrival
 from tradewind.spark.channels.inlets import Inlets
 from tradewind.spark.channels.outlets import Outlet
@@ -62,6 +66,19 @@ class Setting:
     intervals: Mapping[str, float]
     on_batch: Callable[[Report], None]
     network: Network = field(default_factory=Network)
+    here: Here | None = None
+    """The one site that runs in this process; without it all do."""
+    horizons: Mapping[str, int | None] = field(default_factory=dict)
+    """How late rows may come to fragments for which another time holds."""
+
+    @property
+    def own(self) -> tuple[Fragment, ...]:
+        """The fragments that run in this process."""
+        return tuple(one for one in self.deployed.fragments if self.runs(one))
+
+    def runs(self, fragment: Fragment) -> bool:
+        """Whether a fragment runs in this process."""
+        return self.here is None or fragment.site == self.here.site
 
     @property
     def base(self) -> Path:
@@ -75,7 +92,7 @@ class Setting:
 
 @dataclass
 class Sites:
-    """A run of many sites."""
+    """A run of many sites, or of one of them."""
 
     setting: Setting
     spark: Session | None = None
@@ -90,9 +107,9 @@ class Sites:
 
     def __post_init__(self) -> None:
         setting = self.setting
-        name = Path(setting.found.name).stem
+        name = Path(setting.found.name).stem if setting.here is None else setting.here.title
         folder, limits = setting.state / "backbone", limits_of(setting.found.channels)
-        self.wiring = Wiring(name, setting.deployed, setting.found.links, setting.network, folder, limits)
+        self.wiring = Wiring(name, setting.deployed, setting.found.links, setting.network, folder, limits, setting.here)
 
     def start(self) -> None:
         """Start the backbone, Spark and every fragment."""
@@ -101,7 +118,7 @@ class Sites:
         self.session = self.spark or start(os.cpu_count() or 1, setting.state / "tmp", log=setting.state / "spark.log")
         self._epoch = _next_epoch(setting.state)
         self._gates = Gatekeeper(self.wiring)
-        self._begin(self.session, setting.deployed.fragments)
+        self._begin(self.session, setting.own)
 
     def _begin(self, session: Session, fragments: Sequence[Fragment]) -> None:
         # Those that take are there before those that give: nothing has to wait for them.
@@ -112,17 +129,30 @@ class Sites:
         for fragment in reversed(fragments):
             started[fragment.name].start(interval=self._interval(fragment))
 
-    def extend(self, setting: Setting) -> None:
-        """Let more run: what is new in a setting that holds all that runs. Everything else goes on."""
+    def adapt(self, setting: Setting) -> None:
+        """Let run what another setting says: what is new there begins, what it has not ends, and all else goes on."""
         if self.session is None:
-            raise InternalError("what does not run is extended.")
-        before, after = self.setting.deployed, setting.deployed
-        changed = {name: one for name, one in after.channels.items() if before.channels.get(name) != one}
-        more = Deployed(after.fragments[len(before.fragments) :], changed)
+            raise InternalError("what does not run is changed.")
+        change = difference(self.setting.deployed, setting.deployed)
         with self._watching:
-            self.wiring.extend(more)
+            for one in change.stopped:
+                if self.setting.runs(one):
+                    self._end(one)
+            self.wiring.adapt(setting.deployed)
             self.setting = setting
-            self._begin(self.session, more.fragments)
+            self._begin(self.session, [one for one in change.started if setting.runs(one)])
+
+    def _end(self, fragment: Fragment) -> None:
+        """Stop a fragment for good: nothing is kept of it, or for it."""
+        one = self.running.pop(fragment.name)
+        one.stop()
+        one.engine.release()
+        if self._gates is not None:
+            self._gates.forget(one)
+        for name in fragment.inputs:
+            unsubscribed(self.wiring.connection, self.wiring.address(fragment.site, name), fragment.name)
+        rmtree(self.setting.folder(fragment), ignore_errors=True)
+        self._closed.discard(fragment.name)
 
     def _interval(self, fragment: Fragment) -> float | None:
         if not self.setting.until_done:
@@ -151,7 +181,7 @@ class Sites:
             folder / "memory",
             origins,
             given=dict(fragment.inputs),
-            horizon=setting.horizon,
+            horizon=setting.horizons.get(fragment.name, setting.horizon),
             buckets=max(1, min(setting.found.sites[fragment.site].cores, os.cpu_count() or 1)),
         )
         wishes = [Wish(name, fragment.graph[name], setting.found.queries[name].tentative) for name in fragment.answers]
@@ -202,11 +232,12 @@ class Sites:
         """Close whatever has come to its end; whether all have."""
         with self._watching:
             self.wiring.raise_failures()
-            for fragment in self.setting.deployed.fragments:
+            own = self.setting.own
+            for fragment in own:
                 if fragment.name not in self._closed and self._ended(fragment):
                     self.running[fragment.name].close()
                     self._closed.add(fragment.name)
-            return len(self._closed) == len(self.setting.deployed.fragments)
+            return len(self._closed) == len(own)
 
     def _ended(self, fragment: Fragment) -> bool:
         one = self.running[fragment.name]
@@ -214,12 +245,19 @@ class Sites:
             return True
         if not self.setting.until_done or not fragment.inputs:
             return False
-        if not all(self.setting.deployed.writer(name).name in self._closed for name in fragment.inputs):
+        # Of those that run elsewhere only the channels tell.
+        writers = (self.setting.deployed.writer(name) for name in fragment.inputs)
+        if any(self.setting.runs(one) and one.name not in self._closed for one in writers):
             return False
         if not one.drained():
             return False
         one.stop()
         return True
+
+    @property
+    def closed(self) -> frozenset[str]:
+        """The fragments that have come to their end."""
+        return frozenset(self._closed)
 
     def stop(self) -> None:
         """Stop everything; what was committed stays."""

@@ -1,4 +1,8 @@
-"""What joins the sites of a run: the backbone server, its channels, the links between sites, and news of commits."""
+"""What joins the sites of a run: the backbone server, its channels, the links between sites, and news of commits.
+
+Where all sites run in one process they share a server, and pumps imitate the links. Where a process runs one site, its
+server holds the channels of that site alone; those of others are asked for over links, and others ask for them here.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +12,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tradewind.backbone.channels import Limits, create
+from tradewind.backbone.channels import Limits, create, delete
 from tradewind.backbone.commits import Placed
 from tradewind.backbone.connection import Connection
 from tradewind.backbone.counting import Counted
 from tradewind.backbone.disturbances import Disturbance
+from tradewind.backbone.link_service import LinkService
 from tradewind.backbone.links import Links, LinkShape
 from tradewind.backbone.names import Address
 from tradewind.backbone.news import News
+from tradewind.backbone.reach import Reach
 from tradewind.backbone.retention import subscribed, trim, unsubscribed, whole
 from tradewind.backbone.server import Server
+from tradewind.backbone.taps import RemoteTap
 from tradewind.errors import InternalError, TradewindError
 from tradewind.fragments.deployed import Deployed
+from tradewind.fragments.differences import difference
 from tradewind.frontends.deployment.model import ChannelKeys, Link
 from tradewind.runtime.published import publish
 
@@ -37,6 +45,17 @@ class Network:
     imitate: bool = True
     backbone: str | None = None
     """The URL of a server that runs already; without it one is started."""
+
+
+@dataclass(frozen=True)
+class Here:
+    """The one site that a process runs, what its deployment is called on backbones, and where, at the site's own
+    server, another site is to be met.
+    """
+
+    site: str
+    title: str
+    link_url: Callable[[str], str]
 
 
 def limits_of(keys: ChannelKeys) -> Limits:
@@ -60,10 +79,15 @@ class Wiring:
     network: Network
     folder: Path
     limits: Limits = field(default_factory=Limits)
+    here: Here | None = None
     _server: Server | None = None
     _connection: Connection | None = None
     _links: Links | None = None
     _news: list[News] = field(default_factory=list)
+    _met: dict[str, Reach] = field(default_factory=dict)
+    """The neighbours that channels come from."""
+    _services: dict[str, LinkService] = field(default_factory=dict)
+    """By neighbour, what answers those that channels go to."""
     _counts: dict[tuple[str, str], Counted] = field(default_factory=dict)
     _stopping: threading.Event = field(default_factory=threading.Event)
     _janitor: threading.Thread | None = None
@@ -81,25 +105,78 @@ class Wiring:
         self._janitor = threading.Thread(target=self._tidy_always, name="tradewind-janitor", daemon=True)
         self._janitor.start()
 
-    def extend(self, more: Deployed) -> None:
-        """More channels, and some that go further, while all others go on."""
-        self._open(self.connection, self.links_between, more)
-        self.deployed |= more
+    def adapt(self, deployed: Deployed) -> None:
+        """Channels that are new, that go further, or that nobody wants any more; all others go on."""
+        change = difference(self.deployed, deployed)
+        self._open(self.connection, self.links_between, deployed)
+        for start, end, name in change.dropped:
+            if self._has(end):
+                self.links_between.drop(start, end, name)
+        gone = {
+            self.address(site, channel.name)
+            for channel in self.deployed.channels.values()
+            for site in channel.sites
+            if self._has(site)
+            and (channel.name not in deployed.channels or site not in deployed.channels[channel.name].sites)
+        }
+        self.deployed = deployed
+        for address in gone:
+            for news in self._news:
+                news.drop(address)
+            delete(self.connection, address)
         publish(self.connection, self.name, self.deployed)
 
     def _open(self, connection: Connection, links: Links, some: Deployed) -> None:
         for channel in some.channels.values():
-            for site in channel.sites:
+            for site in filter(self._has, channel.sites):
                 create(connection, self.address(site, channel.name), self.limits)
         for channel in some.channels.values():
             for begin, end in channel.hops:
-                links.carry(begin, end, channel.name, self.limits)
+                if self._has(end):
+                    links.carry(begin, end, channel.name, self.limits, self._tap(begin, channel.name))
+                elif self._has(begin):
+                    self._serve(connection, end)
+
+    def _has(self, site: str) -> bool:
+        """Whether a site's channels are at the server of this process."""
+        return self.here is None or self.here.site == site
+
+    def _tap(self, begin: str, channel: str) -> RemoteTap | None:
+        """Where a channel is taken from, if not from the same server."""
+        if self.here is None:
+            return None
+        if begin not in self._met:
+            self._met[begin] = Reach.open(self.here.link_url(begin), begin)
+        return RemoteTap(self._met[begin], self.address(begin, channel))
+
+    def _serve(self, connection: Connection, far: str) -> None:
+        """Answer a neighbour that takes channels from here."""
+        if self.here is not None and far not in self._services:
+            self._services[far] = LinkService(
+                self.here.link_url(far), connection, self.here.site, far, lambda: self._offered(far)
+            )
+
+    def _offered(self, far: str) -> dict[str, Address]:
+        """The channels that a neighbour may take from here: those that are to go there."""
+        if self.here is None:
+            return {}
+        way = (self.here.site, far)
+        return {
+            name: self.address(self.here.site, name)
+            for name, channel in self.deployed.channels.items()
+            if way in channel.hops
+        }
+
+    @property
+    def refused(self) -> int:
+        """Requests of neighbours that asked for what they may not have."""
+        return sum(one.refused for one in self._services.values())
 
     @contextmanager
     def held(self) -> Iterator[frozenset[str]]:
         """The channels of which everything that was ever sent is still to be had; that stays so meanwhile."""
         places = {
-            name: [self.address(site, name) for site in channel.sites]
+            name: [self.address(site, name) for site in filter(self._has, channel.sites)]
             for name, channel in self.deployed.channels.items()
         }
         every = [address for some in places.values() for address in some]
@@ -162,7 +239,7 @@ class Wiring:
     def tidy(self) -> None:
         """Remove what all who read a channel have read, unless it is to be kept."""
         for channel in self.deployed.channels.values():
-            for site in channel.sites:
+            for site in filter(self._has, channel.sites):
                 if self._stopping.is_set():
                     return
                 trim(self.connection, self.address(site, channel.name), self.limits)
@@ -190,6 +267,10 @@ class Wiring:
             counts = self._links.counts()
             self._links.stop()
             self._counts, self._links = counts, None
+        while self._services:
+            self._services.popitem()[1].close()
+        while self._met:
+            self._met.popitem()[1].close()
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -8,9 +8,10 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
@@ -118,6 +119,26 @@ def another(session: SparkSession) -> SparkSession:
     # Settings change with every batch, and those of one fragment must not be another's. A new session, as opposed to a
     # cloned one, would not find data sources that are registered in Python.
     return SparkSession(session.sparkContext, session._jsparkSession.cloneSession())  # noqa: SLF001 - as just said
+
+
+def lives(session: SparkSession) -> bool:
+    """Whether its Java is there and has not stopped it."""
+    try:
+        return not session.sparkContext._jsc.sc().isStopped()  # noqa: SLF001 - nothing else tells
+    except (Py4JError, AttributeError, OSError):
+        return False
+
+
+def forget(session: SparkSession) -> None:
+    """Let go of a session whose Java has died, so that another one can be started in this process."""
+    gateway = SparkContext._gateway  # noqa: SLF001 - PySpark has no other way to begin again
+    with suppress(Py4JError, OSError):
+        session.stop()
+    if gateway is not None:
+        with suppress(Py4JError, OSError):
+            gateway.shutdown()
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None  # noqa: SLF001
+    SparkSession._instantiatedSession = None  # noqa: SLF001
 
 
 def _start_java(settings: Mapping[str, str]) -> None:

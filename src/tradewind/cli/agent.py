@@ -1,0 +1,116 @@
+"""`tradewind agent`: one site of a cluster, at work on this machine."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tradewind.cli.serve import JsonLogs, interruptible, listening
+from tradewind.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tradewind.runtime.cluster.joining import Membership
+
+SiteName = Annotated[str, typer.Option("--site", help="The site that this machine is, as deployments call it.")]
+Join = Annotated[
+    str | None,
+    typer.Option(
+        "--join", metavar="TOKEN@HOST", help="Join a coordinator, once; TOKEN may be the path of a file that holds it."
+    ),
+]
+Root = Annotated[Path, typer.Option("--root", help="The folder that paths of deployments are relative to and below.")]
+StateOf = Annotated[
+    Path | None, typer.Option("--state", help="Where the site keeps its state.  [default: .tradewind/agents/SITE]")
+]
+Listen = Annotated[
+    str | None,
+    typer.Option(
+        "--listen", metavar="HOST:PORT",
+        help="Where other sites may dial this one; `none`: nowhere, it dials them.  "
+        "[default: a free port of 127.0.0.1 if the coordinator is there too, else none]",
+    ),
+]  # fmt: skip
+Advertise = Annotated[
+    str | None, typer.Option("--advertise", metavar="HOST:PORT", help="How others reach that, if not as it is.")
+]
+Cores = Annotated[int | None, typer.Option("--cores", min=1, help="Cores that Spark uses.  [default: all]")]
+Memory = Annotated[str, typer.Option("--memory", help="Memory of Spark's Java, such as 2g.")]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+_MEMORY = re.compile(r"[1-9][0-9]{0,6}[mgMG]")
+
+
+def agent(  # noqa: PLR0917, the command line's options come as parameters
+    site: SiteName,
+    join: Join = None,
+    root: Root = Path(),
+    state: StateOf = None,
+    listen: Listen = None,
+    advertise: Advertise = None,
+    cores: Cores = None,
+    memory: Memory = "1g",
+    json_logs: JsonLogs = False,
+) -> None:
+    """Be a site of a cluster: run what its coordinator wants here, on Spark, until Ctrl-C. It dials the coordinator, so
+    it may stand behind a firewall. What it did is not forgotten: started again, it goes on.
+    """
+    if not _NAME.fullmatch(site):
+        raise InputError(f"{site[:60]!r} is no name of a site.", where="--site")
+    if not _MEMORY.fullmatch(memory):
+        raise InputError(f"{memory!r} is no amount of memory.", where="--memory", hint="such as 512m or 2g.")
+    say = importlib.import_module("tradewind.cli.messages").speaker(f"site {site}", as_json=json_logs)
+    folder = state or Path(".tradewind") / "agents" / site
+    member = _member(site, join, folder / "identity", say)
+    module = importlib.import_module("tradewind.runtime.cluster.agent")
+    post = module.Post(
+        identity=member.identity,
+        site=site,
+        root=root.resolve(),
+        state=folder,
+        coordinator=member.coordinator,
+        listen=_listen(listen, member.coordinator),
+        advertise=advertise,
+        cores=cores,
+        memory=memory.lower(),
+    )
+    with interruptible() as stopping:
+        module.Agent(post, say, _show).run(stopping)
+
+
+def _member(site: str, join: str | None, folder: Path, say: object) -> Membership:
+    joining = importlib.import_module("tradewind.runtime.cluster.joining")
+    known: Membership | None = joining.membership(folder)
+    if known is not None and known.identity.site != site:
+        raise InputError(f"the state there is that of site {known.identity.site!r}.", where=str(folder))
+    if join is None:
+        if known is None:
+            raise InputError(
+                f"site {site!r} has not joined yet.", hint=f"--join TOKEN@HOST; `tradewind token {site}` prints it."
+            )
+        return known
+    if known is not None:
+        # Started again by the same command: the token has been used, and is not needed any more.
+        return known
+    made: Membership = joining.join(join, site, folder)
+    return made
+
+
+def _listen(text: str | None, coordinator: str) -> tuple[str, int] | None:
+    if text == "none":
+        return None
+    if text is None:
+        return ("127.0.0.1", 0) if coordinator.rpartition(":")[0] in {"127.0.0.1", "localhost"} else None
+    return listening(text)
+
+
+def _show(name: str, rows: pa.Table) -> None:
+    """Rows of a query that is delivered to the console."""
+    for row in rows.to_pylist():
+        typer.echo(json.dumps({"query": name, **row}, default=str))

@@ -1,0 +1,31 @@
+"""`tradewind token` and `tradewind revoke`: who belongs to a cluster."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from tradewind.algebra.durations import parse_duration
+from tradewind.cli.at import At, client_of
+from tradewind.cli.check import AsJson
+from tradewind.cli.serve import Host
+
+SiteArgument = Annotated[str, typer.Argument(help="The site, as deployments call it.", show_default=False)]
+For = Annotated[str, typer.Option("--for", metavar="DURATION", help="How long it is good for.")]
+
+
+def token(site: SiteArgument, for_: For = "1 hour", host: Host = None, at: At = None, as_json: AsJson = False) -> None:
+    """Print a token by which SITE may join the cluster, once. A site that others dial needs `--host`: its certificate
+    will be good for that name or address.
+    """
+    body = {"site": site, "seconds": parse_duration(for_) / 1e6, "hosts": list(host or ())}
+    found = client_of(at).post("/v1/tokens", body)["token"]
+    typer.echo(json.dumps({"site": site, "token": found}) if as_json else found)
+
+
+def revoke(site: SiteArgument, at: At = None) -> None:
+    """Shut SITE out of the cluster at once. What it had sent stays; to come back it needs a new token."""
+    client_of(at).post(f"/v1/sites/{site}/revoke", {})
+    typer.echo(f"{site} is shut out.")

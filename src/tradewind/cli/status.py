@@ -1,0 +1,88 @@
+"""`tradewind status`, `describe`, `stats` and `stop`: how a cluster does."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Annotated, Any
+
+import typer
+
+from tradewind.cli.at import At, client_of
+from tradewind.cli.check import AsJson
+from tradewind.cli.flows import table_of
+from tradewind.cli.plan import aligned
+from tradewind.errors import RunError
+
+Wait = Annotated[
+    str | None,
+    typer.Option("--wait", metavar="STATE", help="Wait until it is so: running, ended or stopped; 10 minutes at most."),
+]
+Entity = Annotated[str, typer.Argument(help="A site, stream, query, table, fragment or channel.", show_default=False)]
+_PATIENCE, _LOOK = 600.0, 0.5
+
+
+def status(at: At = None, wait: Wait = None, as_json: AsJson = False) -> None:
+    """Show how a cluster is: its sites, what they run, what crosses links, and how large answers are."""
+    client = client_of(at)
+    found = client.get("/v1/status")
+    end = time.perf_counter() + _PATIENCE
+    while wait is not None and found["state"] != wait:
+        if time.perf_counter() > end:
+            raise RunError(f"it is {found['state']}, and not {wait}, after {_PATIENCE:.0f} s.", hint=_why(found))
+        time.sleep(_LOOK)
+        found = client.get("/v1/status")
+    typer.echo(json.dumps(found, indent=2) if as_json else "\n".join(told(found)))
+
+
+def describe(name: Entity, at: At = None) -> None:
+    """Show all that is known of one thing, as JSON."""
+    typer.echo(json.dumps(client_of(at).get(f"/v1/describe/{name}"), indent=2))
+
+
+def stats(at: At = None) -> None:
+    """Show figures of everything that runs, as JSON."""
+    typer.echo(json.dumps(client_of(at).get("/v1/stats"), indent=2))
+
+
+def stop(at: At = None) -> None:
+    """Let nothing run on a cluster any more. What was delivered stays; agents and the coordinator go on."""
+    typer.echo(f"nothing is wanted from epoch {client_of(at).post('/v1/stop', {})['epoch']} on.")
+
+
+def told(found: dict[str, Any]) -> list[str]:
+    """A status in words."""
+    what = found["deployment"] or "nothing"
+    lines = [f"{what}: {found['state']}, epoch {found['epoch']}", ""]
+    rows = [("site", "is", "runs", "rows/s", "memory", "problem")]
+    for name, site in found["sites"].items():
+        fragments = list(site["fragments"].values())
+        running = sum(one["state"] == "running" for one in fragments)
+        ended = sum(one["state"] == "ended" for one in fragments)
+        speed = sum(one["rows_per_second"] for one in fragments)
+        runs = f"{running} of {len(fragments)}" + (f", {ended} ended" if ended else "")
+        memory = f"{site['memory_bytes'] / 1e6:,.0f} MB" if site.get("memory_bytes") else ""
+        rows.append((name, site["state"], runs, f"{speed:,.0f}", memory, _short(site.get("problem"))))
+    lines += aligned(rows)
+    if found["links"]:
+        lines += ["", *table_of(found["links"])]
+    if found["queries"]:
+        lines.append("")
+        answers = [("query", "at", "final", "tentative", "waits for")]
+        answers += [
+            (name, one["site"], f"{one['final']:,}", f"{one['tentative']:,}", ", ".join(one["missing"]))
+            for name, one in found["queries"].items()
+        ]
+        lines += aligned(answers)
+    return lines + [f"warning: {line}" for line in found["warnings"]]
+
+
+def _short(text: str | None) -> str:
+    return "" if text is None else text if len(text) <= 80 else f"{text[:79]}…"
+
+
+def _why(found: dict[str, Any]) -> str:
+    for name, site in found["sites"].items():
+        if site.get("problem"):
+            return f"site {name}: {site['problem']}"
+    return "tradewind status shows which site is missing."

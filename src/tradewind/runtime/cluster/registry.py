@@ -1,0 +1,202 @@
+"""What a coordinator knows of its sites: their last reports, and for how long nothing was heard. No I/O, no clock."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tradewind.runtime.cluster.desired import Desired, Wanted
+from tradewind.runtime.cluster.reports import SiteReport
+
+LATE, GONE = 3.0, 10.0
+"""Seconds after which a site that said nothing is late, and after which it is taken for gone."""
+_MICROS = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A report, when it came, and how many rows a second each fragment read between it and the one before."""
+
+    report: SiteReport
+    at: float
+    rates: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class Registry:
+    """The sites that may report, by name, with what was heard of them."""
+
+    members: set[str] = field(default_factory=set)
+    heard: dict[str, Heard] = field(default_factory=dict)
+    version: int = 0
+    """Grows with all that comes in."""
+    refused: int = 0
+    """Reports that could not be taken."""
+
+    def take(self, report: SiteReport, now: float) -> None:
+        """A report has come; one that was overtaken by a later one of the same process is passed over."""
+        before = self.heard.get(report.site)
+        if before is not None and before.report.agent == report.agent and before.report.number >= report.number:
+            return
+        self.heard[report.site] = Heard(report, now, _rates(before, report, now))
+        self.version += 1
+
+    def admit(self, site: str) -> None:
+        """The site may report from now on."""
+        self.members.add(site)
+        self.version += 1
+
+    def forget(self, site: str) -> None:
+        """The site may not report any more."""
+        self.members.discard(site)
+        self.heard.pop(site, None)
+        self.version += 1
+
+    def addresses(self) -> dict[str, str]:
+        """Where sites listen for those who dial them."""
+        return {site: one.report.listens for site, one in self.heard.items() if one.report.listens is not None}
+
+    def state_of(self, site: str, now: float) -> str:
+        """Whether a site is there: alive, late, gone, or never heard of."""
+        if site not in self.heard:
+            return "joined" if site in self.members else "never"
+        silent = now - self.heard[site].at
+        return "alive" if silent < LATE else "late" if silent < GONE else "gone"
+
+    def alive(self, now: float) -> list[str]:
+        """The sites that are there."""
+        return [site for site in self.heard if self.state_of(site, now) == "alive"]
+
+
+def status_of(registry: Registry, desired: Desired, declared: Iterable[str], now: float) -> dict[str, Any]:
+    """How everything is, as plain data for people and programs."""
+    wanted = desired.wanted
+    sites = dict.fromkeys([*declared, *sorted(registry.members)])
+    shown = {site: _site(registry, site, now) for site in sites}
+    return {
+        "epoch": desired.epoch,
+        "deployment": None if wanted is None else wanted.name,
+        "generation": None if wanted is None else wanted.generation,
+        "until_done": wanted is not None and wanted.until_done,
+        "state": _state(registry, wanted, desired, now),
+        "sites": shown,
+        "links": _links(registry, wanted),
+        "queries": _queries(registry, wanted),
+    }
+
+
+def _rates(before: Heard | None, report: SiteReport, now: float) -> dict[str, float]:
+    if before is None or before.report.agent != report.agent or now <= before.at:
+        return {}
+    earlier = before.report.fragments
+    return {
+        name: (one.rows - earlier[name].rows) / (now - before.at)
+        for name, one in report.fragments.items()
+        if name in earlier and one.rows >= earlier[name].rows
+    }
+
+
+def _site(registry: Registry, site: str, now: float) -> dict[str, Any]:
+    heard = registry.heard.get(site)
+    state = registry.state_of(site, now)
+    if heard is None:
+        return {"state": state, "fragments": {}, "problem": None}
+    report = heard.report
+    return {
+        "state": state,
+        "seen_seconds_ago": round(now - heard.at, 2),
+        "epoch": report.epoch,
+        "work": report.state,
+        "listens": report.listens,
+        "cores": report.cores,
+        "memory_bytes": report.memory_bytes,
+        "disk_free_bytes": report.disk_free_bytes,
+        "restarts": report.restarts,
+        "refused": report.refused,
+        "problem": report.problem,
+        "fragments": {
+            name: {**one.model_dump(), "rows_per_second": round(heard.rates.get(name, 0.0), 1)}
+            for name, one in report.fragments.items()
+        },
+    }
+
+
+def _state(registry: Registry, wanted: Wanted | None, desired: Desired, now: float) -> str:
+    """In a word: stopped, waiting for sites, starting, running, ended, or failing."""
+    if wanted is None:
+        return "stopped"
+    needed = {one.site for one in wanted.deployed.fragments}
+    if any(registry.state_of(site, now) != "alive" for site in needed):
+        return "waiting"
+    reports = [registry.heard[site].report for site in needed]
+    if any(one.state == "failed" for one in reports):
+        return "failing"
+    if any(one.epoch < desired.epoch or one.state in {"idle", "starting", "stopped"} for one in reports):
+        return "starting"
+    return "ended" if all(one.state == "ended" for one in reports) else "running"
+
+
+def seconds_read(registry: Registry) -> float:
+    """For how long, in event time, the streams went by that were read: the longest of all."""
+    spans = [
+        (one.latest - one.earliest) / _MICROS
+        for heard in registry.heard.values()
+        for one in heard.report.read
+        if one.earliest is not None and one.latest is not None
+    ]
+    return max(spans, default=0.0)
+
+
+def _links(registry: Registry, wanted: Wanted | None) -> list[dict[str, Any]]:
+    flows = {(one.start, one.end): one for one in wanted.flows} if wanted is not None else {}
+    told = {
+        (one.start, one.end): one
+        for site, heard in registry.heard.items()
+        for one in heard.report.links
+        if one.end == site
+    }
+    seconds = seconds_read(registry)
+    found = []
+    for ends in dict.fromkeys([*flows, *told]):
+        flow, one = flows.get(ends), told.get(ends)
+        price = (flow.usd_per_gb if flow else 0.0) / 1e9
+        rate, shipped = (flow.planned, flow.shipped) if flow else (0.0, 0.0)
+        if not (one or rate):
+            continue
+        size = one.bytes if one else 0
+        found.append({
+            "from": ends[0], "to": ends[1], "bytes_per_second": rate, "usd_per_hour": rate * price * 3600,
+            "bytes": size, "rows": one.rows if one else 0, "predicted_bytes": round(rate * seconds),
+            "shipped_bytes": round(shipped * seconds), "usd": size * price, "predicted_usd": rate * seconds * price,
+            "shipped_usd": shipped * seconds * price, "messages": one.messages if one else 0,
+            "batches": one.batches if one else 0, "control_bytes": one.control_bytes if one else 0,
+            "backlog_bytes": one.backlog_bytes if one else 0, "round_trip_ms": one.round_trip_ms if one else None,
+            "reached": one.reached if one else False,
+        })  # fmt: skip
+    return found
+
+
+def _queries(registry: Registry, wanted: Wanted | None) -> dict[str, dict[str, Any]]:
+    if wanted is None:
+        return {}
+    found: dict[str, dict[str, Any]] = {}
+    for fragment in wanted.deployed.fragments:
+        for name in fragment.answers:
+            if name in wanted.removed:
+                continue
+            heard = registry.heard.get(fragment.site)
+            told = heard.report.answers.get(name) if heard is not None else None
+            behind = None
+            if told is not None and told.settled is not None and told.newest is not None:
+                gap = (told.newest - told.settled) / _MICROS
+                behind = round(gap, 1) if math.isfinite(gap) else None
+            found[name] = {
+                "site": fragment.site,
+                "final": told.final if told else 0,
+                "tentative": told.tentative if told else 0,
+                "missing": list(told.missing) if told else [],
+                "behind_seconds": behind,
+            }
+    return found

@@ -1,0 +1,128 @@
+"""What a site tells its coordinator, every second: how it is, and how its fragments, links and answers are.
+
+A report is data from another machine, so it is checked when it is read: its form, its sizes, and whose it is.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tradewind.errors import DataError
+
+_LONGEST = 4_000_000
+"""Bytes of a report."""
+
+Name = Annotated[str, Field(max_length=300)]
+Said = Annotated[str, Field(max_length=2_000)]
+Count = Annotated[int, Field(ge=0, le=1 << 62)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+State = Literal["starting", "running", "ended", "failed", "stopped"]
+
+
+class _Told(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class FragmentTold(_Told):
+    """How a fragment is: the batch that it is at, what it has read, and how long its last batch took."""
+
+    state: State
+    batch: int = -1
+    rows: Count = 0
+    seconds: Seconds = 0.0
+    problem: Said | None = None
+
+
+class LinkTold(_Told):
+    """What came over a link, told by the site at its end."""
+
+    start: Name
+    end: Name
+    bytes: Count = 0
+    rows: Count = 0
+    messages: Count = 0
+    batches: Count = 0
+    control_bytes: Count = 0
+    backlog_bytes: Count = 0
+    round_trip_ms: float | None = None
+    reached: bool = True
+
+
+class AnswerTold(_Told):
+    """How many rows a query's answer has, whom it waits for, and how far its origins are (microseconds since 1970)."""
+
+    final: int = 0
+    tentative: int = 0
+    missing: Annotated[list[Name], Field(max_length=10_000)] = []
+    settled: float | None = None
+    newest: float | None = None
+
+
+class ReadTold(_Told):
+    """What was read of a stream at a site."""
+
+    stream: Name
+    rows: Count = 0
+    bad: Count = 0
+    late: Count = 0
+    dropped: Count = 0
+    earliest: int | None = None
+    latest: int | None = None
+
+
+class ChannelTold(_Told):
+    """A channel as it is at a site: what it holds, and whether that is all that was ever sent on it."""
+
+    name: Name
+    batches: Count = 0
+    rows: Count = 0
+    bytes: Count = 0
+    readers: Count = 0
+    whole: bool = True
+
+
+class SiteReport(_Told):
+    """What an agent tells."""
+
+    site: Name
+    agent: Name
+    """Which process it is: another one each time that the agent is started."""
+    number: Count
+    """Grows with each report of a process."""
+    epoch: Count
+    """What it works on, or is about to."""
+    state: Literal["idle", "starting", "running", "ended", "failed", "stopped"]
+    listens: Name | None = None
+    cores: Count = 1
+    memory_bytes: Count = 0
+    disk_free_bytes: Count = 0
+    problem: Said | None = None
+    restarts: Count = 0
+    refused: Count = 0
+    """Requests over links that were not answered, because they asked for what they may not have."""
+    fragments: Annotated[dict[Name, FragmentTold], Field(max_length=10_000)] = {}
+    links: Annotated[list[LinkTold], Field(max_length=10_000)] = []
+    answers: Annotated[dict[Name, AnswerTold], Field(max_length=10_000)] = {}
+    read: Annotated[list[ReadTold], Field(max_length=10_000)] = []
+    channels: Annotated[list[ChannelTold], Field(max_length=10_000)] = []
+
+    def encoded(self) -> bytes:
+        """As it is sent."""
+        return self.model_dump_json().encode()
+
+
+def report_of(site: str, payload: bytes) -> SiteReport:
+    """The report that a site sent; a `DataError` when it is none, or speaks for another site."""
+    if len(payload) > _LONGEST:
+        raise DataError("a report is too long.", where=f"site {site}")
+    try:
+        found = SiteReport.model_validate_json(payload)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        raise DataError(f"a report cannot be read: {first['msg']}.", where=f"site {site}") from None
+    if found.site != site:
+        raise DataError("a report speaks for another site.", where=f"site {site}")
+    return found

@@ -1,0 +1,319 @@
+"""A deployment at work at one site: its fragments here, its channels here, and the links that end here.
+
+What goes wrong ends the run of the site, which is begun again after a while: all goes on from what was committed.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from tradewind.algebra.plain import as_object
+from tradewind.algebra.schema import Schema
+from tradewind.algebra.types import BOOLEAN
+from tradewind.backbone import catalog
+from tradewind.backbone.retention import whole
+from tradewind.errors import InputError, TradewindError, unknown
+from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.runtime.answers import answer_of, in_order
+from tradewind.runtime.asked import horizon_of
+from tradewind.runtime.cluster.desired import Wanted
+from tradewind.runtime.cluster.places import at_site
+from tradewind.runtime.cluster.reports import AnswerTold, ChannelTold, FragmentTold, LinkTold, ReadTold
+from tradewind.runtime.places import prepare, refuse_foreign, sink_of
+from tradewind.runtime.pushes import Pushes
+from tradewind.runtime.sites import Setting, Sites
+from tradewind.runtime.wiring import Here, Network
+from tradewind.spark.query import Report
+from tradewind.spark.session import Session
+from tradewind.spark.sinks import Nowhere, Sink
+from tradewind.spark.sources.objects import table_of
+from tradewind.spark.sources.reading import check_readable
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+_CHANNELS = 5.0
+"""Seconds between two looks at what channels hold."""
+_CALM = 60.0
+"""Seconds without a failure after which the next one is taken for the first."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a site runs: its name, the folder that its files are below, and where it keeps its state."""
+
+    site: str
+    root: Path
+    state: Path
+
+
+@dataclass
+class SiteRun:
+    """A deployment at a site, from when it was first wanted until it is not any more."""
+
+    place: Place
+    wanted: Wanted
+    backbone: str
+    """The URL of the site's own server."""
+    link_url: Callable[[str], str]
+    """Where, at that server, another site is to be met."""
+    session: Callable[[], Session]
+    """Spark, started on first use, or anew if it died."""
+    show: Callable[[str, pa.Table], None]
+    clock: Callable[[], float]
+    problem: str | None = None
+    restarts: int = 0
+    ended: bool = False
+    _sites: Sites | None = None
+    _batches: dict[str, Report] = field(default_factory=dict)
+    _rows: dict[str, int] = field(default_factory=dict)
+    _again_at: float = 0.0
+    _pause: float = _FIRST_PAUSE
+    _failed_at: float = float("-inf")
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _pushes: Pushes | None = None
+    _channels: tuple[float, list[ChannelTold]] = (float("-inf"), [])
+
+    @property
+    def folder(self) -> Path:
+        """Where its state lies."""
+        return self.place.state / "runs" / self.wanted.title
+
+    def look(self) -> None:
+        """Begin it, begin it again, or see whether it goes on well; what goes wrong is remembered and tried again."""
+        now = self.clock()
+        try:
+            if self._sites is None:
+                if now < self._again_at:
+                    return
+                self._start()
+            elif not self.ended:
+                self.ended = self._sites.wait(0)
+            if self.problem is not None and now - self._failed_at > _CALM:
+                self.problem, self._pause = None, _FIRST_PAUSE
+        except TradewindError as error:
+            self._failed(str(error), now)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the site has to go on, and the coordinator to know
+            self._failed(f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}", now)
+
+    def adapt(self, wanted: Wanted) -> None:
+        """Go on with what is wanted now: it has the same title."""
+        self.wanted = wanted
+        if self._sites is None:
+            self._again_at = 0.0
+            return
+        try:
+            before = self._sites.setting.own
+            setting = self._setting(self._declared())
+            prepare(setting.sinks)
+            self._sites.adapt(setting)
+            self.ended = self.ended and before == setting.own
+        except TradewindError as error:
+            self._failed(str(error), self.clock())
+
+    def stop(self) -> None:
+        """Stop for now; what was committed stays."""
+        if self._pushes is not None:
+            self._pushes.close()
+            self._pushes = None
+        sites, self._sites = self._sites, None
+        if sites is not None:
+            sites.stop()
+
+    def remove(self) -> None:
+        """Stop for good; nothing of its state is kept, but what was delivered is."""
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _start(self) -> None:
+        found = self._declared()
+        setting = self._setting(found)
+        check_readable(found, self.place.root, self.folder, wait=not self.wanted.until_done)
+        if not self.folder.exists():
+            if self.wanted.fresh:
+                for sink in setting.sinks.values():
+                    sink.clear()
+            refuse_foreign(setting.sinks)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        prepare(setting.sinks)
+        sites = Sites(setting, self.session())
+        try:
+            sites.start()
+        except BaseException:
+            sites.stop()
+            raise
+        self._sites, self.ended = sites, False
+
+    def _failed(self, problem: str, now: float) -> None:
+        self.problem, self._failed_at = problem, now
+        self.restarts += 1
+        self._again_at = now + self._pause
+        self._pause = min(self._pause * 2, _LONGEST_PAUSE)
+        try:
+            self.stop()
+        except Exception as error:  # noqa: BLE001 - what is broken may also break on its way out
+            self.problem = f"{problem} (and while it was stopped: {type(error).__name__})"
+
+    def _declared(self) -> Deployment:
+        return at_site(self.wanted.declared(self.place.root), self.place.site, self.place.root)
+
+    def _setting(self, found: Deployment) -> Setting:
+        wanted, site = self.wanted, self.place.site
+        here = Here(site, wanted.title, self.link_url)
+        return Setting(
+            found, wanted.deployed, self._sinks(found), self.folder, horizon_of(found), wanted.until_done,
+            wanted.intervals, self._note, Network(imitate=wanted.imitate, backbone=self.backbone), here,
+            wanted.horizons,
+        )  # fmt: skip
+
+    def _sinks(self, found: Deployment) -> dict[str, Sink]:
+        names = [name for one in self.wanted.deployed.fragments if one.site == self.place.site for name in one.answers]
+        return {
+            name: Nowhere()
+            if name in self.wanted.removed
+            else sink_of(name, found.queries[name], self.place.root, self.show, pulled=False)
+            for name in names
+        }
+
+    def _note(self, report: Report) -> None:
+        with self._lock:
+            self._batches[report.fragment] = report
+            rows = sum(one.rows for one in report.origins.values()) + sum(report.channels.values())
+            self._rows[report.fragment] = self._rows.get(report.fragment, 0) + rows
+
+    @property
+    def state(self) -> Literal["starting", "running", "ended", "failed"]:
+        """In a word."""
+        if self._sites is None:
+            return "failed" if self.problem is not None else "starting"
+        return "ended" if self.ended else "running"
+
+    def fragments(self) -> dict[str, FragmentTold]:
+        """How each fragment is."""
+        sites = self._sites
+        with self._lock:
+            batches, rows = dict(self._batches), dict(self._rows)
+        found = {}
+        for one in self.wanted.deployed.fragments:
+            if one.site != self.place.site:
+                continue
+            last = batches.get(one.name)
+            there = sites is not None and one.name in sites.running
+            ended = sites is not None and one.name in sites.closed
+            state = "ended" if ended else "running" if there else "failed" if self.problem is not None else "starting"
+            found[one.name] = FragmentTold.model_validate({
+                "state": state, "batch": last.batch if last else -1, "rows": rows.get(one.name, 0),
+                "seconds": last.seconds if last else 0.0, "problem": self.problem if state == "failed" else None,
+            })  # fmt: skip
+        return found
+
+    def links(self) -> list[LinkTold]:
+        """What came over each link that ends here."""
+        if self._sites is None:
+            return []
+        return [
+            LinkTold(
+                start=start, end=end, bytes=one.bytes, rows=one.rows, messages=one.messages, batches=one.batches,
+                control_bytes=one.control_bytes, backlog_bytes=one.backlog_bytes, round_trip_ms=one.round_trip_ms,
+                reached=one.reached,
+            )
+            for (start, end), one in self._sites.counts().items()
+        ]  # fmt: skip
+
+    def answers(self) -> dict[str, AnswerTold]:
+        """How the answers are that are delivered here."""
+        sites = self._sites
+        if sites is None:
+            return {}
+        marks, missing = sites.marks(), sites.missing()
+        found = {}
+        for name, one in sites.totals.items():
+            known: Mapping[str, float] = marks.get(name, {})
+            found[name] = AnswerTold(
+                final=one.final,
+                tentative=one.tentative,
+                missing=list(missing.get(name, ())),
+                settled=_finite(min(known.values(), default=None)),
+                newest=_finite(max(known.values(), default=None)),
+            )
+        return found
+
+    def read(self) -> list[ReadTold]:
+        """What was read of the streams that arise here."""
+        if self._sites is None:
+            return []
+        return [
+            ReadTold(
+                stream=stream, rows=one.rows, bad=one.bad, late=one.late, dropped=one.dropped, earliest=one.earliest,
+                latest=one.latest,
+            )
+            for (stream, _), one in self._sites.read.items()
+        ]  # fmt: skip
+
+    def channels(self) -> list[ChannelTold]:
+        """What the channels hold that are here; looked at from time to time only, since it takes a while."""
+        sites, now = self._sites, self.clock()
+        if sites is None or sites.session is None:
+            return []
+        if now - self._channels[0] >= _CHANNELS:
+            try:
+                self._channels = now, _channels(sites)
+            except TradewindError:
+                return []  # a server that is away, or channels that come or go just now
+        return self._channels[1]
+
+    def asked(self, question: dict[str, Any]) -> Any:
+        """What a coordinator wants to know, or to be done."""
+        found = self._declared()
+        match question.get("kind"):
+            case "rows":
+                return self._answer(found, str(question.get("query")), int(question.get("limit", 0)))
+            case "push":
+                return self._pushed(found, str(question.get("stream")), question.get("rows"))
+        raise InputError("this cannot be asked.")
+
+    def _answer(self, found: Deployment, name: str, limit: int) -> list[dict[str, Any]]:
+        """The first rows of an answer that is delivered here, with whether they are final."""
+        if name not in found.queries:
+            raise unknown("query", name, found.queries)
+        query = found.queries[name]
+        schema = Schema((*query.operator.schema.columns, ("_final", BOOLEAN)))
+        rows = in_order(answer_of(name, query, self.place.root), schema)
+        return [as_object(row, schema) for row in rows[:limit]]
+
+    def _pushed(self, found: Deployment, stream: str, rows: Any) -> int:
+        """Take rows into a stream, given as objects."""
+        if stream not in found.streams:
+            raise unknown("stream", stream, found.streams)
+        if self._pushes is None:
+            self._pushes = Pushes(self.folder)
+        source = found.streams[stream].source
+        table = table_of(source.schema, rows, revisions=source.revisions)
+        taken = self._pushes.enqueue(found, stream, table, self.place.site)
+        self._pushes.flush()
+        return taken
+
+    @property
+    def refused(self) -> int:
+        """Requests over links that asked for what they may not have."""
+        return 0 if self._sites is None else self._sites.wiring.refused
+
+
+def _channels(sites: Sites) -> list[ChannelTold]:
+    wiring = sites.wiring
+    return [
+        ChannelTold(
+            name=one.address.channel, batches=one.batches, rows=one.rows, bytes=one.bytes,
+            readers=len(one.subscribers), whole=whole(wiring.connection, one.address),
+        )
+        for one in catalog.channels(wiring.connection, wiring.name)
+    ]  # fmt: skip
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and abs(value) != float("inf") else None

@@ -1,0 +1,80 @@
+"""What may be asked: the shapes of requests, each with its bounds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Depends, Path, Query, Request
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from tradewind.web.desk import Desk
+
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
+# Anything that fits on one line: it is shown to people.
+_LINE = r"^[^\x00-\x1f\x7f]{1,200}$"
+_WEEK = 7 * 86_400.0
+
+Name = Annotated[str, Field(pattern=_NAME, examples=["ams"])]
+Line = Annotated[str, Field(pattern=_LINE)]
+NameInPath = Annotated[str, Path(pattern=_NAME, examples=["top"])]
+Limit = Annotated[int, Query(ge=1, le=10_000)]
+
+
+def _desk(request: Request) -> Any:
+    return request.app.state.desk
+
+
+AtDesk = Annotated[Desk, Depends(_desk)]
+
+
+class Asked(BaseModel):
+    """A request's body: exactly the fields it says, of exactly their types."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class Text(Asked):
+    """A deployment file, or a part of one, and what to call it in problems."""
+
+    text: Annotated[str, Field(max_length=1_000_000)]
+    called: Line = "request"
+
+
+class Planned(Text):
+    """A deployment file, and the planner that is to plan it."""
+
+    planner: Name | None = None
+
+
+class Wanted(Planned):
+    """A deployment file that is to run."""
+
+    expected_epoch: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    until_done: bool = False
+
+
+class Rows(Asked):
+    """Rows for a stream: an object for each, by column."""
+
+    rows: Annotated[list[dict[str, JsonValue]], Field(max_length=10_000)]
+
+
+class Invitation(Asked):
+    """A site that may join, and for how long."""
+
+    site: Name
+    seconds: Annotated[float, Field(gt=0, le=_WEEK, allow_inf_nan=False)] = 3600.0
+
+
+class Joining(Asked):
+    """A site that joins: its token, and the request for its certificate, as PEM."""
+
+    token: Annotated[str, Field(min_length=1, max_length=4096, repr=False)]
+    csr: Annotated[str, Field(min_length=1, max_length=16_384)]
+
+
+class Move(Asked):
+    """What is to run elsewhere: a query's delivery or a fragment, and the site."""
+
+    what: Line
+    site: Name

@@ -1,0 +1,47 @@
+"""Routes about what runs: its state, what a file would change, and changing it."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from tradewind.web.answers import answer
+from tradewind.web.asked import AtDesk, Move, Planned, Text, Wanted
+from tradewind.web.shapes import Anything, ProblemsShape, StatusShape
+
+router = APIRouter(tags=["deployment"])
+
+
+@router.get("/status", summary="What runs, and how it goes", responses={200: {"model": StatusShape}})
+def status(desk: AtDesk) -> Response:
+    return answer(desk.status())
+
+
+@router.get("/stats", summary="What was measured", responses={200: {"model": Anything}})
+def stats(desk: AtDesk) -> Response:
+    return answer(desk.stats())
+
+
+@router.post("/check", summary="All problems of a deployment file", responses={200: {"model": ProblemsShape}})
+def check(asked: Text, desk: AtDesk) -> Response:
+    return answer({"problems": desk.check(asked.text, asked.called)})
+
+
+@router.post("/difference", summary="What applying a file would change", responses={200: {"model": Anything}})
+def difference(asked: Planned, desk: AtDesk) -> Response:
+    return answer(desk.difference(asked.text, asked.called, asked.planner))
+
+
+@router.post("/apply", summary="Make a deployment file what runs", responses={200: {"model": Anything}})
+def apply(asked: Wanted, desk: AtDesk) -> Response:
+    return answer(desk.apply(asked.text, asked.called, asked.planner, asked.expected_epoch, asked.until_done))
+
+
+@router.post("/stop", summary="End what runs", responses={200: {"model": Anything}})
+def stop(desk: AtDesk) -> Response:
+    return answer(desk.stop())
+
+
+@router.post("/move", summary="Run a query's delivery or a fragment elsewhere", responses={200: {"model": Anything}})
+def move(asked: Move, desk: AtDesk) -> Response:
+    return answer(desk.move(asked.what, asked.site))

@@ -1,0 +1,128 @@
+"""The interface at a port: uvicorn in a thread of its own, with TLS where there is a certificate."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import socket
+import ssl
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import uvicorn
+from fastapi import FastAPI
+
+from tradewind.errors import InputError, RunError
+from tradewind.web.logs import JsonLogs
+
+_GRACE = 5
+_PATIENCE = 15.0
+
+
+class Served:
+    """An interface that is served until it is stopped; `port` is where."""
+
+    def __init__(self, app: FastAPI, config: uvicorn.Config, listener: socket.socket, log_json: bool) -> None:
+        self.port: int = listener.getsockname()[1]
+        self._closing: threading.Event = app.state.watch.closing
+        self._server = uvicorn.Server(config)
+        self._listener = listener
+        self._logs = JsonLogs("tradewind", "uvicorn") if log_json else None
+        self._thread = threading.Thread(target=self._run, name="tradewind-web", daemon=True)
+        self._thread.start()
+        pause = threading.Event()
+        while self._thread.is_alive() and not self._server.started:
+            pause.wait(0.01)
+        if not self._server.started:
+            self.stop()
+            raise RunError("the interface does not start.", where="web", hint="the log says why.")
+
+    @staticmethod
+    def start(
+        app: FastAPI,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        certificate: Path | None = None,
+        key: Path | None = None,
+        *,
+        log_json: bool = False,
+    ) -> Served:
+        """Serves an app; it listens when this returns. Port 0 is any that is free; see `port`."""
+        config = _config(app, certificate, key)
+        listener = _listening(host, port)
+        try:
+            return Served(app, config, listener, log_json)
+        except BaseException:
+            listener.close()
+            raise
+
+    def stop(self) -> None:
+        """Ends it: those who watch are let go, and what is being answered gets a few seconds."""
+        self._closing.set()
+        self._server.should_exit = True
+        self._thread.join(_PATIENCE)
+        self._listener.close()
+        if self._logs is not None:
+            self._logs.end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _run(self) -> None:
+        try:
+            self._server.run(sockets=[self._listener])
+        except Exception:
+            logging.getLogger(__name__).exception("the interface broke down")
+
+
+def _config(app: FastAPI, certificate: Path | None, key: Path | None) -> uvicorn.Config:
+    config = uvicorn.Config(
+        app,
+        loop="asyncio",
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        # Whoever asks could claim to be anybody else.
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+    )
+    try:
+        config.load()
+    except (ssl.SSLError, OSError) as error:
+        raise InputError(
+            f"the certificate cannot be used: {error.strerror or error}.",
+            where=f"{certificate}, {key}",
+            hint="both have to be PEM files that can be read, and the key that of the certificate.",
+        ) from None
+    return config
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    where = f"{host}:{port}"
+    if not 0 <= port <= 65535:
+        raise InputError(f"{port} is not a port.", where=where, hint="ports are 0 to 65535.")
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise InputError(
+                f"port {port} is in use.", where=where, hint="give another, or 0 for a free one."
+            ) from None
+        raise InputError(
+            f"one cannot listen there: {error.strerror or error}.",
+            where=where,
+            hint="give an address of this machine, and a port above 1023 unless you are root.",
+        ) from None
