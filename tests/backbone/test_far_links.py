@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import socket
 import ssl
 import time
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from urllib.parse import urlsplit
 
 import pytest
@@ -22,14 +22,14 @@ from tests.backbone.servers import alive, background, connected, eventually, kil
 from tests.backbone.sites import joined, leaves
 from tests.backbone.test_links import copied, failed, made, positions_of, running, seen, write
 from tradewind.backbone import jetstream, link_protocol, watch
-from tradewind.backbone.channels import Limits, Publisher, publish_part
+from tradewind.backbone.channels import Limits, Publisher, delete, publish_part
 from tradewind.backbone.commits import Commit
 from tradewind.backbone.link_protocol import read_answer, subject
 from tradewind.backbone.names import Address
 from tradewind.backbone.reach import Reach
 from tradewind.backbone.retention import trim
 from tradewind.backbone.server import Server
-from tradewind.backbone.session import AwayError, UnansweredError
+from tradewind.backbone.session import AwayError
 from tradewind.backbone.settings import Leaf, Neighbour, free_port
 from tradewind.backbone.taps import RemoteTap
 from tradewind.errors import DataError, InputError, RunError, UnknownNameError
@@ -57,7 +57,7 @@ def name():
 def met(sites):
     for site in sites.values():
         for far, reach in site.reaches.items():
-            eventually(f"{site.name} reaches {far}", lambda reach=reach: reach.answers)
+            eventually(f"{site.name} reaches {far}", partial(getattr, reach, "answers"))
 
 
 def offered(site, name, channel="c"):
@@ -66,7 +66,7 @@ def offered(site, name, channel="c"):
     return address
 
 
-def all_copied(links, source_site, source, copy_site, copy, seconds=15.0):
+def all_copied(links, source_site, source, copy_site, copy, *, seconds=15.0):
     def same() -> bool:
         return links.failure is not None or (
             links.idle() and seen(copy_site.connection, copy) == seen(source_site.connection, source)
@@ -111,22 +111,24 @@ def test_a_mesh_of_three_has_no_loops_and_relays(tmp_path, name):
         source, relay = offered(a, name), Address(name, "b", "c")
         b.offered["c"] = relay
         back = offered(c, name, "back")
-        with running(b.carrying(name, ("a", "c"))) as first, running(c.carrying(name, ("b", "c"))) as second:
-            with running(a.carrying(name, ("c", "back"))) as third:
-                for number in range(20):
-                    write(a.connection, source, number, [PART])
-                    write(c.connection, back, number)
-                all_copied(first, a, source, b, relay)
-                all_copied(second, b, relay, c, Address(name, "c", "c"))
-                all_copied(third, c, back, a, Address(name, "a", "back"))
+        with (
+            running(b.carrying(name, ("a", "c"))) as first,
+            running(c.carrying(name, ("b", "c"))) as second,
+            running(a.carrying(name, ("c", "back"))) as third,
+        ):
+            for number in range(20):
+                write(a.connection, source, number, [PART])
+                write(c.connection, back, number)
+            all_copied(first, a, source, b, relay)
+            all_copied(second, b, relay, c, Address(name, "c", "c"))
+            all_copied(third, c, back, a, Address(name, "a", "back"))
         for site in sites.values():
             assert "loop" not in (tmp_path / site.name / "nats.log").read_text().lower()
             assert site.server.restarts == 0
             for far in site.reaches:
                 # Nothing of a server but what its service answers is reached over a link, not even by ourselves.
-                with connected(site.server.link_url(far)) as link, pytest.raises((UnansweredError, AssertionError)):
-                    answer = link.call(link.request(f"$JS.API.STREAM.INFO.{source.stream}"))
-                    assert "error" not in json.loads(answer.data)
+                with connected(site.server.link_url(far)) as link, pytest.raises(AwayError):
+                    link.call(link.request(f"$JS.API.STREAM.INFO.{source.stream}", within=0.5))
 
 
 @contextmanager
@@ -158,7 +160,7 @@ def test_servers_that_are_killed_or_given_other_neighbours_cost_nothing(tmp_path
                 killed(b.server)
                 b.server.reconfigure(replace(every["b"], domain="other"))
                 assert b.server.restarts == 1
-            all_copied(links, a, source, b, copy, 30.0)
+            all_copied(links, a, source, b, copy, seconds=30.0)
             total = links.counts()["a", "b"]
             assert (total.rows, total.batches) == (60 * (1000 + PART), 60)
         assert pids.isdisjoint(site.server.pid for site in sites.values())
@@ -187,7 +189,7 @@ def test_a_far_server_that_is_away_is_told_and_met_again_within_seconds(tmp_path
                 assert links.failure is None
 
 
-@pytest.mark.parametrize("seconds", [1.0, 6.0, 12.0])
+@pytest.mark.parametrize("seconds", [1.0, 6.5, 12.0])
 def test_a_cable_that_is_pulled_is_noticed_and_nothing_is_lost(tmp_path, name, seconds):
     both = leaves(tmp_path / "tls", "ab", ("ab",))
     assert both["b"].listen is not None
@@ -222,7 +224,7 @@ def test_a_link_that_carries_little_carries_much_in_its_time(tmp_path, name):
             write(b.connection, source, 0, [3_000_000, 1_000_000])
             with running(a.carrying(name, ("b", "c"))) as links:
                 begin = time.perf_counter()
-                all_copied(links, b, source, a, copy, 20.0)
+                all_copied(links, b, source, a, copy, seconds=20.0)
                 assert 3.5 < time.perf_counter() - begin < 12.0
                 assert links.counts()["b", "a"].reached
 
@@ -255,26 +257,26 @@ def test_what_is_not_offered_is_not_there_and_what_is_withdrawn_is_waited_for(pa
 
 def test_what_is_damaged_or_lost_at_the_far_end_is_told(pair, name):
     a, b = pair["a"], pair["b"]
-    for channel, what, kind in (("damaged", "checksum", DataError), ("ahead", "ahead", RunError)):
-        source = offered(a, name, channel)
+    sources = {channel: offered(a, name, channel) for channel in ("damaged", "ahead")}
+    links = {channel: b.carrying(name, ("a", channel)) for channel in sources}
+    for channel, source in sources.items():
         write(a.connection, source, 0)
-        links = b.carrying(name, ("a", channel))
-        with running(links):
-            copied(links)
-            if channel == "damaged":
-                stored = jetstream.stored(a.connection, source.stream, source.parts, b"x", {"crc": "00000000"})
-                bad = a.connection.call(stored)
-                part = publish_part(a.connection, source, b"y", 1)._replace(messages=(bad,))
-                Publisher(a.connection, source, "f", 1).commit(Commit("f", 1, 1, (part,)))
-                failure = failed(links)
-        if channel == "ahead":
-            a.connection.call(jetstream.managed(a.connection, f"STREAM.DELETE.{source.stream}"))
-            made(a.connection, name, channel, "a")
-            with running(links):
-                failure = failed(links)
-        assert isinstance(failure, kind)
-        assert what in str(failure)
-        assert f"channel '{channel}' at a" in str(failure)
+        with running(links[channel]):
+            copied(links[channel])
+            eventually("it is copied", lambda one=links[channel]: one.counts()["a", "b"].batches == 1)  # type: ignore[misc]
+
+    damaged = sources["damaged"]
+    stored = jetstream.stored(a.connection, damaged.stream, damaged.parts, b"x", {"crc": "00000000"})
+    part = publish_part(a.connection, damaged, b"y", 1)._replace(messages=(a.connection.call(stored),))
+    Publisher(a.connection, damaged, "f", 1).commit(Commit("f", 1, 1, (part,)))
+    delete(a.connection, sources["ahead"])
+    made(a.connection, name, "ahead", "a")
+    for channel, what, kind in (("damaged", "checksum", DataError), ("ahead", "ahead", RunError)):
+        with running(links[channel]):
+            failure = failed(links[channel])
+            assert isinstance(failure, kind)
+            assert what in str(failure)
+            assert f"channel {channel!r} at a" in str(failure)
 
 
 # --- what a far site may send -------------------------------------------------------------------------------------
@@ -292,7 +294,7 @@ QUESTIONS = (
     | st.dictionaries(KEYS, VALUES, max_size=5).map(lambda one: json.dumps(one).encode())
     | st.sampled_from([b"[" * 4000, b"{" * 9000, b'{"channel":' + b"1" * 4000 + b"}", b"\xff", b'{"channel":NaN}'])
 )
-WORDS = ("ping", "exists", "head", "commits", "message", "subscribe", "read_to", "unsubscribe", "delete", "")
+WORDS = ("ping", "exists", "head", "commits", "message", "subscribe", "read_to", "unsubscribe", "delete")
 
 
 @pytest.mark.parametrize("verb", WORDS)
@@ -310,19 +312,18 @@ def test_a_service_outlives_whatever_it_is_sent(pair, verb, monkeypatch):
         @given(QUESTIONS)
         def ask(payload):
             refused = a.services["b"].refused
-            answer = read_answer(link.call(link.request(subject("a", verb or "*"), payload, within=5.0)).data)
+            answer = read_answer(link.call(link.request(subject("a", verb), payload, within=5.0)).data)
             if "refused" in answer.head:
                 assert (list(answer.head), answer.body) == (["refused"], b"")
                 assert len(answer.head["refused"]) < 80
                 assert a.services["b"].refused > refused
             else:
                 assert isinstance(json.loads(payload), dict)
-                assert verb in WORDS[:-2]
+                assert verb in WORDS[:-1]
 
-        if verb:
-            ask()
+        ask()
         # Without a place for the answer nothing happens, and nobody is in the way of others.
-        link.publish(subject("a", verb or "head"), b"{}")
+        link.publish(subject("a", verb), b"{}")
     eventually("it still answers", lambda: b.reaches["a"].answers)
     assert set(positions_of(a.connection, source)) <= {"link to b"}
     assert seen(a.connection, source) == before
@@ -402,11 +403,9 @@ def test_strangers_get_nothing(tmp_path):
     both = leaves(tmp_path / "tls", "ab", ("ab",))
     assert both["b"].listen is not None
     port = both["b"].listen[1]
-    authority, other = Authority(tmp_path / "tls2"), Authority(tmp_path / "tls3", "other")
-    forged = other.shown("a.example.org").context()
+    forged = Authority(tmp_path / "other").shown("a.example.org").context()
     forged.load_verify_locations(both["b"].ca)
     bare = ssl.create_default_context(cafile=str(both["b"].ca))
-    del authority
     with joined(tmp_path, both) as sites:
         met(sites)
         assert hello(port, None) == b""
@@ -426,7 +425,7 @@ def test_strangers_get_nothing(tmp_path):
         wrong = sites["b"].server.link_url("a").replace("link-a", "tradewind")
         with pytest.raises(RunError, match="does not let us in"), connected(wrong):
             pass
-        assert shown.password not in sites["b"].server.link_url("a")
+        assert (shown.password or "") not in sites["b"].server.link_url("a")
         assert sites["a"].reaches["b"].answers
 
 
@@ -481,4 +480,3 @@ def test_settings_that_do_not_work_leave_the_former_ones(tmp_path):
     assert not alive(pid)
     with pytest.raises(RunError, match="stopped"):
         server.reconfigure(both["b"])
-    assert not any(os.kill(pid, 0) for pid in () if alive(pid))

@@ -96,15 +96,24 @@ class PaperDesk:
     def check(self, text: str, called: str) -> Sequence[Mapping[str, Any]]:
         return [{"where": f"{called}:1", "what": "no sites.", "hint": None}] if "bad" in text else []
 
-    def difference(self, text: str, called: str, planner: str | None) -> dict[str, Any]:
-        self._read(text, called)
-        return {"added": [called], "planner": planner}
-
-    def apply(
-        self, text: str, called: str, planner: str | None, expected_epoch: int | None, until_done: bool
+    def difference(
+        self, text: str, called: str, *, planner: str | None = None, until_done: bool = False, fresh: bool = False
     ) -> dict[str, Any]:
         self._read(text, called)
-        self.asked.append(("apply", text, called, planner, expected_epoch, until_done))
+        return {"added": [called], "planner": planner, "until_done": until_done, "fresh": fresh}
+
+    def apply(
+        self,
+        text: str,
+        called: str,
+        *,
+        planner: str | None = None,
+        expected_epoch: int | None = None,
+        until_done: bool = False,
+        fresh: bool = False,
+    ) -> dict[str, Any]:
+        self._read(text, called)
+        self.asked.append(("apply", text, called, planner, expected_epoch, until_done, fresh))
         if expected_epoch not in (None, 3):
             raise RunError("epoch 3 runs, and another was expected.", hint="look again.")
         return {"epoch": 4}
@@ -138,8 +147,8 @@ class PaperDesk:
         self.asked.append(("push", self._found("stream", stream, STREAMS), rows))
         return len(rows)
 
-    def token(self, site: str, seconds: float) -> str:
-        self.asked.append(("token", self._found("site", site, SITES), seconds))
+    def token(self, site: str, seconds: float = 3600.0, hosts: Sequence[str] = ()) -> str:
+        self.asked.append(("token", self._found("site", site, SITES), seconds, list(hosts)))
         return TOKEN
 
     def join(self, token: str, csr: str) -> dict[str, Any]:

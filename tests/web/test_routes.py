@@ -29,8 +29,8 @@ ANSWERS = [
     ("POST", "/v1/check", {"text": "fine"}, {"problems": []}),
     ("POST", "/v1/check", {"text": "bad", "called": "a.yaml"},
      {"problems": [{"where": "a.yaml:1", "what": "no sites.", "hint": None}]}),
-    ("POST", "/v1/difference", {"text": "", "called": "ä.yaml", "planner": "exact"},
-     {"added": ["ä.yaml"], "planner": "exact"}),
+    ("POST", "/v1/difference", {"text": "", "called": "ä.yaml", "planner": "exact", "fresh": True},
+     {"added": ["ä.yaml"], "planner": "exact", "until_done": False, "fresh": True}),
     ("POST", "/v1/apply", {"text": "x", "expected_epoch": 3, "until_done": True}, {"epoch": 4}),
     ("POST", "/v1/stop", None, {"state": "stopped"}),
     ("POST", "/v1/queries", {"text": "queries: {}"}, {"added": ["more"]}),
@@ -57,11 +57,11 @@ def test_answers(ask: Asker, method: str, path: str, body: Any, expected: Any) -
 def test_the_desk_is_asked_what_was_sent(ask: Asker, desk: PaperDesk) -> None:
     ask("POST", "/v1/apply", json={"text": "x", "called": "a.yaml", "planner": "exact", "until_done": True})
     ask("POST", "/v1/streams/requests/rows", json={"rows": [{"a": 1.5}]})
-    ask("POST", "/v1/tokens", json={"site": "ams"})
+    ask("POST", "/v1/tokens", json={"site": "ams", "hosts": ["ams.test", "2001:db8::1"]})
     assert desk.asked == [
-        ("apply", "x", "a.yaml", "exact", None, True),
+        ("apply", "x", "a.yaml", "exact", None, True, False),
         ("push", "requests", [{"a": 1.5}]),
-        ("token", "ams", 3600.0),
+        ("token", "ams", 3600.0, ["ams.test", "2001:db8::1"]),
     ]
 
 
@@ -113,6 +113,8 @@ MALFORMED = [
     ("POST", "/v1/tokens", {"site": "ams", "seconds": 0}),
     ("POST", "/v1/tokens", {"site": "ams", "seconds": 1e9}),
     ("POST", "/v1/tokens", {"site": "a b"}),
+    ("POST", "/v1/tokens", {"site": "ams", "hosts": ["a b"]}),
+    ("POST", "/v1/tokens", {"site": "ams", "hosts": ["a"] * 21}),
     ("POST", "/v1/streams/requests/rows", {"rows": [1]}),
     ("POST", "/v1/streams/requests/rows", {"rows": [{}] * 10_001}),
     ("GET", "/v1/queries/top/rows?limit=0", None),

@@ -134,7 +134,7 @@ class LinkService:
     async def _commits(self, address: Address, values: dict[str, Any]) -> Answer:
         """Tells of commits behind a number; held until there are some, or until the same is asked again."""
         after, most = _number(values, "after"), min(_number(values, "most"), _COMMITS)
-        asking = asyncio.ensure_future(self._local.across(self._following(address, after, max(most, 1))))
+        asking = asyncio.ensure_future(self._awaited(address, after, max(most, 1)))
         former, self._held[address.channel] = self._held.get(address.channel), asking
         if former is not None:
             former.cancel()
@@ -154,6 +154,9 @@ class LinkService:
             {"commits": [[one.number, len(one.payload)] for one in told], "behind": behind + len(found) - len(told)},
             b"".join(one.payload for one in told),
         )
+
+    async def _awaited(self, address: Address, after: int, most: int) -> list[Stored]:
+        return await self._local.across(self._following(address, after, most))
 
     async def _following(self, address: Address, after: int, most: int) -> list[Stored]:
         """In the loop of the server's connection: the commits behind a number, or none after a while."""

@@ -18,8 +18,9 @@ _PING, _PING_AWAY = 1.0, 0.4
 _SILENT, _SILENT_AWAY = 4.0, 1.5
 # How long an answer may take altogether: held, and then on its way over a slow link.
 _WITHIN = HOLD + 10.0
-# After how many seconds without an answer it counts as not reached.
-_GRACE = 2.0
+# A far end that is away counts as not reached so many seconds after its last answer: a server that is started again
+# with other settings is back by then.
+_GRACE = 3.0
 # How many questions with long answers are open at most, and at first.
 _MOST, _FIRST = 32, 4
 # An answer that takes longer than this waited behind others, and one that takes less than that did not.
@@ -67,7 +68,9 @@ class Reach:
         self.connection = connection
         self.far = far
         self.round_trip: float | None = None
-        self._away_since: float | None = time.perf_counter()
+        self.answers = False
+        """Whether it answered when it was asked last."""
+        self._answered_at = time.perf_counter()
         self._asking: set[asyncio.Task[Answer]] = set()
         # Both are bound to a loop when they are first waited for.
         self._there = asyncio.Event()
@@ -87,13 +90,7 @@ class Reach:
     @property
     def reached(self) -> bool:
         """Whether it answers, or did just now."""
-        since = self._away_since
-        return since is None or time.perf_counter() - since < _GRACE
-
-    @property
-    def answers(self) -> bool:
-        """Whether it answered when it was asked last."""
-        return self._away_since is None
+        return self.answers or time.perf_counter() - self._answered_at < _GRACE
 
     async def ask(self, verb: str, values: Mapping[str, Any], *, long: bool = False) -> Answer:
         """The answer to a question; one attempt. Of those with long answers only some are open at once."""
@@ -103,7 +100,7 @@ class Reach:
         with suppress(TimeoutError):
             async with asyncio.timeout(_PING):
                 await self._there.wait()
-        if self._away_since is not None:
+        if not self.answers:
             raise AwayError(f"{self.far} does not answer")
         if not long:
             return await self._tried(verb, values)
@@ -149,17 +146,18 @@ class Reach:
             except AwayError:
                 self._lost()
             else:
-                self.round_trip = time.perf_counter() - begun
-                self._away_since = None
+                self._answered_at = time.perf_counter()
+                self.round_trip = self._answered_at - begun
+                self.answers = True
                 self._there.set()
             await asyncio.sleep(_PING if self.answers else _PING_AWAY)
 
     def _lost(self) -> None:
         """What was asked and not answered will not be: a link that comes back is another one."""
-        if self._away_since is not None:
+        if not self.answers:
             return
-        self._away_since = time.perf_counter()
+        self.answers = False
         self._there.clear()
-        self._window.narrow(self._away_since)
+        self._window.narrow(time.perf_counter())
         for task in self._asking:
             task.cancel()

@@ -28,6 +28,9 @@ Minutes = Annotated[int, typer.Option("--minutes", min=1, max=60, help="How long
 Seed = Annotated[int, typer.Option("--seed", help="Another seed makes other data.")]
 Folder = Annotated[Path | None, typer.Option("--folder", help="Keep the file, the data and the answers there.")]
 Page = Annotated[Path, typer.Option("--report", help="Where to write the page that tells the whole story (cdn).")]
+OnCluster = Annotated[
+    bool, typer.Option("--cluster", help="A coordinator, and a process with a Spark of its own for each site (cdn).")
+]
 
 
 def demo(  # noqa: PLR0917, the command line's options come as parameters
@@ -37,12 +40,17 @@ def demo(  # noqa: PLR0917, the command line's options come as parameters
     seed: Seed = 1,
     folder: Folder = None,
     report: Page = Path("tradewind-cdn.html"),
+    cluster: OnCluster = False,
 ) -> None:
     """Run a ready-made application from nothing, on Spark, and check its answers: `cdn` at thirteen sites with their
     links imitated and counted, the others at one.
     """
+    if cluster and name != "cdn":
+        raise InputError("only the demo cdn runs as a cluster.", hint="tradewind demo cdn --cluster.")
     demos: dict[str, Callable[[Path, Console], None]] = {
-        "cdn": lambda place, console: cdn(place, console, _claim, report, seed=seed, minutes=minutes, scale=scale),
+        "cdn": lambda place, console: cdn(
+            place, console, _claim, report, seed=seed, cluster=cluster, minutes=minutes, scale=scale
+        ),
         "feeds": lambda place, console: _expected(place, console, "feeds", seed, scale),
         "fish": lambda place, console: _expected(place, console, "fish", seed, scale),
         "battalion": lambda place, console: _expected(place, console, "battalion", seed, scale),

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from tradewind.cli.check import summary
 from tradewind.cli.plan import aligned, amount
+from tradewind.cli.processes import Processes
 from tradewind.cli.progress import Progress
 from tradewind.runtime.deployment import runnable
 
@@ -25,11 +26,16 @@ def _module(name: str) -> Any:
     return importlib.import_module(f"tradewind.{name}")
 
 
-def cdn(folder: Path, console: Console, claim: Claim, report: Path, *, seed: int, **traffic: float) -> None:
-    """Make the data, plan, run, compare with plain Spark, and tell all of it in the terminal and on a page."""
+def cdn(
+    folder: Path, console: Console, claim: Claim, report: Path, *, seed: int, cluster: bool = False, **traffic: float
+) -> None:
+    """Make the data, plan, run, compare with plain Spark, and tell all of it in the terminal and on a page. As a
+    cluster, each site is a process with a Spark of its own, and there are fewer of them.
+    """
     made, log = _module("apps.cdn.deployment"), _module("apps.cdn.log")
     console.rule("1. data", align="left")
-    prepared = made.prepare(folder, seed, log.Traffic(**traffic))
+    edges = log.ONE_A_REGION if cluster else log.EDGES
+    prepared = made.prepare(folder, seed, log.Traffic(**traffic, edges=edges))
     found = prepared.deployment
     console.print(f"{Path(found.name).name}: {summary(found)}; {prepared.rows:,} requests in {prepared.files} files")
     console.rule("2. plan", align="left")
@@ -37,7 +43,7 @@ def cdn(folder: Path, console: Console, claim: Claim, report: Path, *, seed: int
     map_svg, picture = _module("apps.cdn.story").pictures(planned.report.chosen)
     console.print(picture, markup=False, soft_wrap=True)
     console.rule("3. run", align="left")
-    told = _run(found, console, claim)
+    told = (_run_cluster if cluster else _run)(found, console, claim)
     console.rule("4. answers", align="left")
     for name, answer in told["answers"].items():
         _show(console, name, answer, found.queries[name].operator.schema)
@@ -67,15 +73,58 @@ def _run(found: Any, console: Console, claim: Claim) -> dict[str, Any]:
         delivered = {name: answers_of.answer_of(name, query, base) for name, query in found.queries.items()}
         console.print("asking plain Spark SQL the same of all files …", style="dim")
         plain = comparison.plain_answers(live.spark, found)
+    verdicts, answers = _judged(found, delivered, plain, console, claim)
+    return {"answers": answers, "verdicts": verdicts, "measured": measured, "seconds": seconds, "took": took}
+
+
+def _run_cluster(found: Any, console: Console, claim: Claim) -> dict[str, Any]:
+    """The same with a coordinator, and an agent for each site, as processes."""
+    answers_of, comparison = _module("runtime.answers"), _module("apps.cdn.comparison")
+    base, begin = Path(found.name).parent, time.perf_counter()
+    said = [""]
+
+    def look(status: Mapping[str, Any]) -> None:
+        line = _line(status)
+        if line != said[0]:
+            said[0] = line
+            console.print(f"{time.perf_counter() - begin:5.0f} s  {line}", markup=False, soft_wrap=True)
+
+    with Processes(base) as processes:
+        processes.serve(Path(found.name))
+        for site in found.sites:
+            processes.agent(site)
+        status = processes.until_ended(look)
+    took = time.perf_counter() - begin
+    delivered = {name: answers_of.answer_of(name, query, base) for name, query in found.queries.items()}
+    console.print("asking plain Spark SQL the same of all files …", style="dim")
+    with _module("spark.session").one(2, base / "tmp", base / "spark.log") as spark:
+        plain = comparison.plain_answers(spark, found)
+    verdicts, answers = _judged(found, delivered, plain, console, claim)
+    measured = {(link["from"], link["to"]): link["bytes"] for link in status["links"]}
+    seconds = status["seconds_read"]
+    return {"answers": answers, "verdicts": verdicts, "measured": measured, "seconds": seconds, "took": took}
+
+
+def _line(status: Mapping[str, Any]) -> str:
+    """How a cluster does, in a line."""
+    sites = status["sites"].values()
+    alive = sum(site["state"] == "alive" for site in sites)
+    fragments = [one for site in sites for one in site["fragments"].values()]
+    ended = sum(one["state"] == "ended" for one in fragments)
+    rows, size = sum(one["rows"] for one in fragments), sum(link["bytes"] for link in status["links"])
+    return (
+        f"{status['state']}: {alive} of {len(status['sites'])} sites, {ended} of {len(fragments)} fragments done, "
+        f"{rows:,} rows read, {size:,} bytes on links"
+    )
+
+
+def _judged(
+    found: Any, delivered: Mapping[str, Counter[tuple[Any, ...]]], plain: Any, console: Console, claim: Claim
+) -> tuple[Any, dict[str, Counter[tuple[Any, ...]]]]:
+    """How answers compare with plain Spark's, and the answers without whether they are final, which all are."""
     claim(console, "every row of every answer is final", all(row[-1] for some in delivered.values() for row in some))
     answers = {name: Counter({row[:-1]: n for row, n in some.items()}) for name, some in delivered.items()}
-    return {
-        "answers": answers,
-        "verdicts": comparison.compare(found, answers, plain),
-        "measured": measured,
-        "seconds": seconds,
-        "took": took,
-    }
+    return _module("apps.cdn.comparison").compare(found, answers, plain), answers
 
 
 def _show(console: Console, name: str, answer: Counter[tuple[Any, ...]], schema: Any) -> None:

@@ -7,6 +7,7 @@ are Structured Streaming's.
 
 from __future__ import annotations
 
+import re
 import shutil
 import threading
 import time
@@ -38,6 +39,9 @@ from tradewind.spark.weights import is_unit
 
 _NO_SPACE = "No space left on device"
 """What every system says, in C's words."""
+_OURS = re.compile(r"^tradewind\.errors\.\w+: (?P<what>.*?)(?: Hint: (?P<hint>.*))?$", re.MULTILINE)
+_RAISED = re.compile(r"[\w.]+(Error|Exception)\b")
+"""How the last line of a traceback begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +268,10 @@ def _told(error: BaseException) -> BaseException:
     """A failure as users should read it: our own as they are, Spark's by their first line."""
     if isinstance(error, TradewindError):
         return error
+    own = _OURS.search(str(error))
+    if own is not None:
+        # It was raised in a Python worker: of errors there only their text reaches us.
+        return RunError(f"a batch failed: {own['what']}", hint=own["hint"])
     return _batch_failed(f"a batch failed: {_cause(error)}")
 
 
@@ -279,6 +287,8 @@ def _cause(error: BaseException) -> str:
     """What went wrong in the end: the last cause that Java names, or the first line of a message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    if not causes and lines and lines[0].endswith("Python worker:"):
+        causes = [line for line in lines if _RAISED.match(line)]
     return causes[-1] if causes else lines[0] if lines else type(error).__name__
 
 

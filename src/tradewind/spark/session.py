@@ -121,6 +121,16 @@ def another(session: SparkSession) -> SparkSession:
     return SparkSession(session.sparkContext, session._jsparkSession.cloneSession())  # noqa: SLF001 - as just said
 
 
+@contextmanager
+def one(cores: int, folder: Path, log: Path) -> Iterator[SparkSession]:
+    """A session for a while."""
+    session = start(cores, folder, log=log)
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
 def lives(session: SparkSession) -> bool:
     """Whether its Java is there and has not stopped it."""
     try:

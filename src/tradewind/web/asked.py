@@ -15,6 +15,7 @@ _LINE = r"^[^\x00-\x1f\x7f]{1,200}$"
 _WEEK = 7 * 86_400.0
 
 Name = Annotated[str, Field(pattern=_NAME, examples=["ams"])]
+Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9:._-]{1,253}$", examples=["ams.example.com"])]
 Line = Annotated[str, Field(pattern=_LINE)]
 NameInPath = Annotated[str, Path(pattern=_NAME, examples=["top"])]
 Limit = Annotated[int, Query(ge=1, le=10_000)]
@@ -41,16 +42,17 @@ class Text(Asked):
 
 
 class Planned(Text):
-    """A deployment file, and the planner that is to plan it."""
+    """A deployment file that might run: by which planner, only until all is read, and from a fresh start."""
 
     planner: Name | None = None
+    until_done: bool = False
+    fresh: bool = False
 
 
 class Wanted(Planned):
-    """A deployment file that is to run."""
+    """A deployment file that is to run, in place of what runs in the expected epoch."""
 
     expected_epoch: Annotated[int, Field(ge=0, lt=2**63)] | None = None
-    until_done: bool = False
 
 
 class Rows(Asked):
@@ -60,10 +62,11 @@ class Rows(Asked):
 
 
 class Invitation(Asked):
-    """A site that may join, and for how long."""
+    """A site that may join, for how long, and the names or addresses that others may dial it by."""
 
     site: Name
     seconds: Annotated[float, Field(gt=0, le=_WEEK, allow_inf_nan=False)] = 3600.0
+    hosts: Annotated[list[Host], Field(max_length=20)] = []
 
 
 class Joining(Asked):

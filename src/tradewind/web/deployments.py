@@ -29,12 +29,23 @@ def check(asked: Text, desk: AtDesk) -> Response:
 
 @router.post("/difference", summary="What applying a file would change", responses={200: {"model": Anything}})
 def difference(asked: Planned, desk: AtDesk) -> Response:
-    return answer(desk.difference(asked.text, asked.called, asked.planner))
+    change = desk.difference(
+        asked.text, asked.called, planner=asked.planner, until_done=asked.until_done, fresh=asked.fresh
+    )
+    return answer(change)
 
 
 @router.post("/apply", summary="Make a deployment file what runs", responses={200: {"model": Anything}})
 def apply(asked: Wanted, desk: AtDesk) -> Response:
-    return answer(desk.apply(asked.text, asked.called, asked.planner, asked.expected_epoch, asked.until_done))
+    done = desk.apply(
+        asked.text,
+        asked.called,
+        planner=asked.planner,
+        expected_epoch=asked.expected_epoch,
+        until_done=asked.until_done,
+        fresh=asked.fresh,
+    )
+    return answer(done)
 
 
 @router.post("/stop", summary="End what runs", responses={200: {"model": Anything}})

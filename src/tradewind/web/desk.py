@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from tradewind.errors import RunError
 
 Told = Mapping[str, Any]
-Kind = Literal["gauge", "counter"]
-# Name, help, kind, labels, value: a plain tuple, so that who measures need not know this room.
-Sample = tuple[str, str, Kind, Mapping[str, str], float]
+# Name, help, kind ("gauge" or "counter"), labels, value: a plain tuple, so that who measures need not know this room.
+Sample = tuple[str, str, str, Mapping[str, str], float]
 
 
 class UnavailableError(RunError):
@@ -33,11 +32,20 @@ class Desk(Protocol):
     def check(self, text: str, called: str) -> Sequence[Told]:
         """What is wrong in a deployment file: where, what, hint."""
 
-    def difference(self, text: str, called: str, planner: str | None) -> Told:
+    def difference(self, text: str, called: str, *, planner: str | None, until_done: bool, fresh: bool) -> Told:
         """What applying a deployment file would change."""
 
-    def apply(self, text: str, called: str, planner: str | None, expected_epoch: int | None, until_done: bool) -> Told:
-        """Makes a deployment file what runs, if the epoch is still the expected one."""
+    def apply(
+        self,
+        text: str,
+        called: str,
+        *,
+        planner: str | None,
+        expected_epoch: int | None,
+        until_done: bool,
+        fresh: bool,
+    ) -> Told:
+        """Makes a deployment file what runs, if the epoch is still the expected one; `fresh` forgets what was."""
 
     def stop(self) -> Told:
         """Ends what runs; what was delivered stays."""
@@ -66,8 +74,8 @@ class Desk(Protocol):
     def push(self, stream: str, rows: list[dict[str, Any]]) -> int:
         """Gives rows to a stream that takes them; how many it took."""
 
-    def token(self, site: str, seconds: float) -> str:
-        """A token with which a site may join once, for so long."""
+    def token(self, site: str, seconds: float, hosts: Sequence[str]) -> str:
+        """A token with which a site may join once, for so long, and be dialled under the names of its hosts."""
 
     def join(self, token: str, csr: str) -> Told:
         """Lets a site in: what it needs to take part, for its token and its certificate request."""

@@ -17,7 +17,7 @@ _PEM = "application/x-pem-file"
 
 @router.post("/tokens", summary="Invite a site", responses={200: {"model": TokenShape}})
 def invite(asked: Invitation, desk: AtDesk) -> Response:
-    return answer({"token": desk.token(asked.site, asked.seconds)})
+    return answer({"token": desk.token(asked.site, asked.seconds, asked.hosts)})
 
 
 @router.post("/sites/{name}/revoke", summary="Shut a site out", responses={200: {"model": Anything}})

@@ -20,7 +20,7 @@ TOP, TRAFFIC, CLIENTS = "top_domains", "traffic", "clients"
 """The three questions."""
 
 _TEXT = """\
-# A content delivery network: nine edge sites log requests, each region has a datacenter, answers are read at hq.
+# A content delivery network: edge sites log requests, each region has a datacenter, answers are read at hq.
 #
 # Written together with the logs in data/: one file for each minute at each edge, so a batch is a minute. What is
 # declared of the stream was worked out from the law that the logs were drawn by, and row_bytes from the files.
@@ -95,6 +95,7 @@ queries:
 
 objective: dollars
 """
+_LINK = "  - {{between: ["
 _ORIGIN = (
     "      {name}: {{format: parquet, path: data/{name}, options: {{max_files_per_batch: 1}}, "
     "rows_per_second: {rate:g}, row_bytes: {weight:.2f}}}"
@@ -115,16 +116,23 @@ def prepare(folder: Path, seed: int, traffic: Traffic = USUAL) -> Prepared:
     data = folder / "data"
     rows = write(data, seed, traffic)
     path = folder / FILE
-    path.write_text(text(traffic, {edge.name: _row_bytes(data / edge.name) for edge in EDGES}), encoding="utf-8")
-    return Prepared(deployment(path), rows, len(EDGES) * traffic.minutes)
+    path.write_text(
+        text(traffic, {edge.name: _row_bytes(data / edge.name) for edge in traffic.edges}), encoding="utf-8"
+    )
+    return Prepared(deployment(path), rows, len(traffic.edges) * traffic.minutes)
 
 
 def text(traffic: Traffic, row_bytes: Mapping[str, float]) -> str:
     """The deployment file, for logs of so much traffic whose rows weigh so many bytes at each edge."""
-    origins = (_ORIGIN.format(name=e.name, rate=traffic.rate(e), weight=row_bytes[e.name]) for e in EDGES)
-    return _TEXT.format(
+    origins = (_ORIGIN.format(name=e.name, rate=traffic.rate(e), weight=row_bytes[e.name]) for e in traffic.edges)
+    left_out = {edge.name for edge in EDGES} - {edge.name for edge in traffic.edges}
+    lines = _TEXT.splitlines(keepends=True)
+    kept = "".join(
+        line for line in lines if not any(line.startswith((f"  {name}: ", _LINK + name)) for name in left_out)
+    )
+    return kept.format(
         domains=DOMAINS.values,
-        clients=sum(traffic.clients(edge) for edge in EDGES),
+        clients=sum(traffic.clients(edge) for edge in traffic.edges),
         statuses=len(STATUSES),
         skew=_skew(traffic),
         status_skew=STATUS_SKEW,
@@ -143,8 +151,8 @@ def _skew(traffic: Traffic) -> float:
     Not only the number of domains counts but also how many of them are asked for often, as sketches grow with that: so
     it has to serve small parts of a minute too.
     """
-    minute = 60 * sum(traffic.rate(edge) for edge in EDGES) / len(EDGES)
-    edges = len(EDGES) / len({edge.region for edge in EDGES})
+    minute = 60 * sum(traffic.rate(edge) for edge in traffic.edges) / len(traffic.edges)
+    edges = len(traffic.edges) / len({edge.region for edge in traffic.edges})
     return DOMAINS.one_skew([minute / 400, minute / 20, minute, minute * edges])
 
 

@@ -72,12 +72,17 @@ EDGES = (
 )
 
 
+ONE_A_REGION = tuple({edge.region: edge for edge in reversed(EDGES)}.values())[::-1]
+"""The first edge of each region: enough where each site is a process of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """How much is logged: for how many minutes, and how many times the usual rates."""
+    """How much is logged: for how many minutes, how many times the usual rates, and at which edges."""
 
     minutes: int = 6
     scale: float = 1.0
+    edges: tuple[Edge, ...] = EDGES
 
     def __post_init__(self) -> None:
         if self.minutes < 1 or not 0 < self.scale <= _LARGEST_SCALE:
@@ -109,7 +114,7 @@ def minutes_of(edge: Edge, seed: int, traffic: Traffic = USUAL) -> Iterator[pa.T
 def write(folder: Path, seed: int, traffic: Traffic = USUAL) -> int:
     """Write all logs, each edge's into a folder of its name below the given one; how many requests there are."""
     rows = 0
-    for edge in EDGES:
+    for edge in traffic.edges:
         target = folder / edge.name
         target.mkdir(parents=True, exist_ok=True)
         if any(target.iterdir()):

@@ -80,8 +80,11 @@ class Client:
             answer = connection.getresponse()
             if answer.status != http.client.OK:
                 raise self._refusal(answer.status, answer.read())
+            kind = b""
             for line in answer:
-                if line.startswith(b"data:"):
+                if line.startswith(b"event:"):
+                    kind = line.removeprefix(b"event:").strip()
+                elif line.startswith(b"data:") and kind == b"status":
                     yield json.loads(line.removeprefix(b"data:"))
         except (OSError, http.client.HTTPException) as error:
             raise self._away(error) from None

@@ -83,6 +83,7 @@ def status_of(registry: Registry, desired: Desired, declared: Iterable[str], now
         "state": _state(registry, wanted, desired, now),
         "sites": shown,
         "links": _links(registry, wanted),
+        "seconds_read": seconds_read(registry),
         "queries": _queries(registry, wanted),
     }
 

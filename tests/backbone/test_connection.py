@@ -1,0 +1,53 @@
+"""Connections: what is listened to is listened to again, whatever happens to the server."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.backbone.servers import connected, eventually, killed, served
+from tradewind.errors import RunError
+
+
+@pytest.mark.faults
+def test_what_is_subscribed_to_is_told_in_order_and_again_after_the_server_died(tmp_path):
+    heard: list[tuple[str, bytes]] = []
+    with served(tmp_path) as server, connected(server.url) as one, connected(server.url) as other:
+
+        def told(subject: str, payload: bytes) -> None:
+            # Who is told may use the connection itself, and take time over it.
+            one.publish("echo", payload)
+            heard.append((subject, payload))
+
+        one.subscribe("news.>", told)
+        for number in range(100):
+            other.publish("news.a", b"%d" % number)
+        eventually("all are told", lambda: len(heard) == 100)
+        assert heard == [("news.a", b"%d" % number) for number in range(100)]
+        echoed: list[bytes] = []
+        other.subscribe("echo", lambda _, payload: echoed.append(payload))
+        killed(server)
+        begin = time.perf_counter()
+
+        def back() -> bool:
+            other.publish("news.b", b"again")
+            return ("news.b", b"again") in heard and b"again" in echoed
+
+        eventually("both listen again", back)
+        assert time.perf_counter() - begin < 3.0
+
+
+def test_a_connection_is_known_by_its_name_and_answered_below_its_prefix(tmp_path):
+    from tradewind.backbone.connection import Connection
+
+    with served(tmp_path) as server:
+        one = Connection.open(server.url, inbox_prefix="_INBOX.mine", name="me")
+        with connected(server.url) as other:
+            asked: list[str] = []
+            other.call(other.subscribed("ask", lambda message: asked.append(message.reply)))
+            with pytest.raises(RunError, match="away"):
+                one.patience = 0
+                one.call(one.patiently(lambda: one.request("ask", within=0.2), "asking"))
+            assert asked[0].startswith("_INBOX.mine.")
+        one.close()
