@@ -88,7 +88,11 @@ class Cluster:
             env={**os.environ, "TRADEWIND_AT": str(self.state)},
         )  # fmt: skip
         assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout
+        return done.stdout if code in {0, 2} and done.stdout else done.stderr
+
+    def failing(self, *words: str) -> str:
+        """What a command says that is refused."""
+        return self.command(*words, code=2)
 
     def kill(self, name: str) -> None:
         """kill -9; what the process started ends by itself."""

@@ -8,10 +8,20 @@ import pytest
 
 from tests.cluster.clusters import Cluster
 from tests.sites.shops import Shops
+from tradewind.errors import InputError, UnknownNameError
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 SITES = ("north", "south", "depot", "hq")
+TAPS = """
+sites: {here: {cores: 1}}
+streams:
+  taps: {schema: "ts TIMESTAMP, n BIGINT", time: ts, at: {here: {format: push}}}
+queries:
+  odd:
+    sql: SELECT ts, n FROM taps WHERE n % 2 = 1
+    deliver: {site: here, format: parquet, path: out/odd}
+"""
 
 
 def test_four_sites_answer_as_one_place(tmp_path):
@@ -28,3 +38,42 @@ def test_four_sites_answer_as_one_place(tmp_path):
         assert {site: one["rows"] for site, one in rows.items()} == {"north": 60, "south": 60}
         told = cluster.command("status")
         assert "ended" in told
+
+
+def test_rows_are_asked_for_and_pushed_from_afar(tmp_path):
+    file = tmp_path / "taps.yaml"
+    file.write_text(TAPS)
+    with Cluster(tmp_path) as cluster:
+        cluster.serve(str(file))
+        cluster.agent("here")
+        cluster.until_state("running")
+        rows = [{"ts": f"2026-01-01T00:00:{n:02}Z", "n": n} for n in range(30)]
+        assert cluster.client.post("/v1/streams/taps/rows", {"rows": rows}) == {"pushed": 30}
+        cluster.until(lambda: cluster.status()["queries"]["odd"]["final"] == 15, 60, "all rows are there")
+        found = cluster.client.get("/v1/queries/odd/rows?limit=3")["rows"]
+        assert found == [{"ts": f"2026-01-01T00:00:0{n}Z", "n": n, "_final": True} for n in (1, 3, 5)]
+        with pytest.raises(InputError, match="is no BIGINT"):
+            cluster.client.post("/v1/streams/taps/rows", {"rows": [{"ts": "2026-01-01T00:00:00Z", "n": "x"}]})
+        with pytest.raises(UnknownNameError):
+            cluster.client.get("/v1/queries/even/rows")
+        assert json.loads(cluster.command("describe", "odd"))["query"]["final"] == 15
+        assert "tradewind: unknown entity" in cluster.failing("describe", "nothing")
+
+
+def test_a_difference_is_shown_before_it_is_made(tmp_path):
+    file = tmp_path / "taps.yaml"
+    file.write_text(TAPS)
+    with Cluster(tmp_path) as cluster:
+        cluster.serve()
+        assert "+ here-" in cluster.command("apply", str(file), "--dry-run", code=2)
+        assert cluster.status()["deployment"] is None
+        assert "nobody can be asked" in cluster.failing("apply", str(file))
+        assert json.loads(cluster.command("apply", str(file), "--yes", "--json"))["waiting_for"] == ["here"]
+        assert "nothing would change" in cluster.command("apply", str(file), "--dry-run")
+        file.write_text(TAPS.replace("n % 2 = 1", "n % 2 = 0"))
+        told = cluster.command("apply", str(file), "--dry-run", code=2)
+        assert "worked out again from the beginning: odd" in told
+        file.write_text(TAPS.replace("n % 2", "m % 2"))
+        assert "unknown column 'm'" in cluster.failing("apply", str(file), "--yes")
+        cluster.command("stop")
+        assert cluster.status()["state"] == "stopped"

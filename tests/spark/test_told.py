@@ -4,7 +4,7 @@ import pytest
 
 from tradewind.spark.query import _told
 
-WORKER = "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n  File “x”\n{}\n SQLSTATE: 39000"
+WORKER = "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n{}\n SQLSTATE: 39000"
 
 
 @pytest.mark.parametrize(

@@ -51,12 +51,13 @@ class Connection:
         tls: ssl.SSLContext | None = None,
         inbox_prefix: str | None = None,
         name: str | None = None,
+        whom: str | None = None,
     ) -> Connection:
         """Connects; an error when nobody answers within the patience, or when we are not let in.
 
-        Over TLS to a URL such as tls://host:port. Answers come in below `inbox_prefix`.
+        Over TLS to a URL such as tls://host:port, and to nobody but `whom`. Answers come in below `inbox_prefix`.
         """
-        connection = Connection(url, patience, Manner(tls, inbox_prefix, name))
+        connection = Connection(url, patience, Manner(tls, inbox_prefix, name, whom))
         try:
             connection.call(connection.patiently(connection.established, "connecting"))
         except InputError as error:

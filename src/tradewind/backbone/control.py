@@ -64,7 +64,12 @@ class ControlSettings(Settings):
     def door(self) -> list[str]:
         """The part of the configuration that says where to listen, and who is let in."""
         shown = tls(self.certificate, self.key, self.ca, "verify_and_map: true, handshake_first: auto, timeout: 5")
-        exports = [*({"service": one} for one in ("tw.report.>", "tw.ask.>", _WANTED)), {"stream": _NEWS}]
+        exports: list[object] = [
+            *({"service": one} for one in ("tw.report.>", "tw.ask.>", _WANTED)),
+            {"stream": _NEWS},
+        ]
+        # What a site is asked is for it alone.
+        exports += [{"stream": _orders(site), "accounts": [f"MEMBER_{token(site)}"]} for site, _ in self.members]
         owner = {"jetstream": "enabled", "users": [{"user": self.owner}], "exports": exports}
         accounts = {_OWNER: owner, **{f"MEMBER_{token(site)}": _member(site, who) for site, who in self.members}}
         return [
@@ -97,7 +102,8 @@ class ControlServer:
         """Starts it in a folder; it listens when this returns. `members` are principals by sites; port 0: a free one.
 
         The owner may do everything. A member, `SITE` being its token, may publish below tw.report.SITE and tw.ask.SITE,
-        read the records of tw_desired, listen to tw.news, and be answered below _INBOX.SITE; nothing else.
+        read the records of tw_desired, listen to tw.news and tw.order.SITE, and be answered below _INBOX.SITE; nothing
+        else.
         """
         host, port = listen
         chosen: list[ControlSettings] = []
@@ -155,11 +161,15 @@ def _listed(members: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 def _member(site: str, principal: str) -> dict[str, object]:
     word = token(site)
     asked = [f"tw.report.{word}.>", f"tw.ask.{word}.>", _WANTED]
-    may = {"publish": {"allow": asked}, "subscribe": {"allow": [f"_INBOX.{word}.>", _NEWS]}}
+    may = {"publish": {"allow": asked}, "subscribe": {"allow": [f"_INBOX.{word}.>", _NEWS, _orders(site)]}}
     return {
         "users": [{"user": principal, "permissions": may}],
         "imports": [
             *({"service": {"account": _OWNER, "subject": one}} for one in asked),
-            {"stream": {"account": _OWNER, "subject": _NEWS}},
+            *({"stream": {"account": _OWNER, "subject": one}} for one in (_NEWS, _orders(site))),
         ],
     }
+
+
+def _orders(site: str) -> str:
+    return f"tw.order.{token(site)}"

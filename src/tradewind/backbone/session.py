@@ -59,6 +59,8 @@ class Manner:
     tls: ssl.SSLContext | None = None
     inbox_prefix: str | None = None
     name: str | None = None
+    whom: str | None = None
+    """The name that the server's certificate has to bear, if not that of its host."""
 
     def options(self) -> dict[str, Any]:
         """What the client of NATS is told."""
@@ -66,6 +68,8 @@ class Manner:
         if self.tls is not None:
             # Before the server has said anything: who stands between could else have us speak in the open.
             found |= {"tls": self.tls, "tls_handshake_first": True, "ping_interval": _PING}
+        if self.whom is not None:
+            found["tls_hostname"] = self.whom
         if self.inbox_prefix is not None:
             found["inbox_prefix"] = self.inbox_prefix
         return found

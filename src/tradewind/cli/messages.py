@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -11,7 +12,8 @@ import typer
 
 
 def speaker(who: str, *, as_json: bool) -> Callable[[str], None]:
-    """Says things on stderr."""
+    """Says things on stderr. What libraries have to say only when something is wrong is left to them."""
+    logging.getLogger("asyncio").setLevel(logging.ERROR)
 
     def say(text: str) -> None:
         if as_json:

@@ -15,6 +15,7 @@ from tradewind.runtime.cluster.desired import BUCKET, KEY
 from tradewind.runtime.cluster.orders import answer_subject, obeyed, order_subject
 from tradewind.runtime.cluster.reports import SiteReport
 from tradewind.trust.identity import Identity
+from tradewind.trust.names import COORDINATOR
 
 _LOOK = 0.5
 _PATIENCE = 2.0
@@ -81,6 +82,8 @@ class Control:
                 patience=_PATIENCE,
                 tls=self._identity.client_context(),
                 inbox_prefix=f"_INBOX.{token(self._site)}",
+                name=f"site {self._site}",
+                whom=COORDINATOR,
             )
             self._connection.subscribe(order_subject(self._site), self._obey)
         with self._lock:

@@ -79,7 +79,7 @@ class Coordinator:
             self.members.principals(), COORDINATOR,
         )  # fmt: skip
         try:
-            self._connection = Connection.open(f"tls://127.0.0.1:{self.port}", tls=own.client_context())
+            self._connection = Connection.open(self._server.url, tls=own.client_context(), whom=COORDINATOR)
             record = catalog.get(self._connection, BUCKET, KEY)
             if record is not None:
                 self._desired = opened(record, self.members.authority.verifying_key)

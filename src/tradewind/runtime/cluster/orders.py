@@ -1,7 +1,6 @@
 """Questions that a coordinator asks a site: the rows of an answer, or to take rows in.
 
-They go to a subject below the site's own inbox, which nobody else may listen to, and the answers come back as the
-site's reports do.
+They go to a subject that nobody else may listen to, and the answers come back as the site's reports do.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _LONGEST = 6_000_000
 
 def order_subject(site: str) -> str:
     """Where a site is asked."""
-    return f"_INBOX.{token(site)}.orders"
+    return f"tw.order.{token(site)}"
 
 
 def answer_subject(site: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import BIGINT
 from tradewind.errors import DataError
 from tradewind.spark.columns import WEIGHT
+from tradewind.spark.sources.nested import read_json
 from tradewind.spark.sources.parsing import Reading, Rows
 
 
@@ -26,7 +28,7 @@ def table_of(schema: Schema, rows: Any, *, revisions: bool = False) -> pa.Table:
         rows = [{WEIGHT: 1, **row} for row in rows]
         schema = Schema((*schema.columns, (WEIGHT, BIGINT)))
     reading = Rows(Reading(schema, {}))
-    table = reading.of_trees(rows)
+    table = reading.of_trees([read_json(json.dumps(row).encode()) for row in rows])
     for place, reason in sorted(reading.faults.items()):
         raise DataError(f"row {place}: {reason}.", hint=f"the stream's columns: {schema}.")
     return table
