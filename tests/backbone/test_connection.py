@@ -7,6 +7,7 @@ import time
 import pytest
 
 from tests.backbone.servers import connected, eventually, killed, served
+from tradewind.backbone.connection import Connection
 from tradewind.errors import RunError
 
 
@@ -39,15 +40,13 @@ def test_what_is_subscribed_to_is_told_in_order_and_again_after_the_server_died(
 
 
 def test_a_connection_is_known_by_its_name_and_answered_below_its_prefix(tmp_path):
-    from tradewind.backbone.connection import Connection
-
     with served(tmp_path) as server:
         one = Connection.open(server.url, inbox_prefix="_INBOX.mine", name="me")
         with connected(server.url) as other:
             asked: list[str] = []
             other.call(other.subscribed("ask", lambda message: asked.append(message.reply)))
+            one.patience = 0
             with pytest.raises(RunError, match="away"):
-                one.patience = 0
                 one.call(one.patiently(lambda: one.request("ask", within=0.2), "asking"))
             assert asked[0].startswith("_INBOX.mine.")
         one.close()

@@ -20,7 +20,7 @@ from tests.backbone.cable import Cable
 from tests.backbone.certificates import Authority
 from tests.backbone.servers import alive, background, connected, eventually, killed, served
 from tests.backbone.sites import joined, leaves
-from tests.backbone.test_links import copied, failed, made, positions_of, running, seen, write
+from tests.backbone.test_links import failed, made, positions_of, running, seen, write
 from tradewind.backbone import jetstream, link_protocol, watch
 from tradewind.backbone.channels import Limits, Publisher, delete, publish_part
 from tradewind.backbone.commits import Commit
@@ -262,8 +262,7 @@ def test_what_is_damaged_or_lost_at_the_far_end_is_told(pair, name):
     for channel, source in sources.items():
         write(a.connection, source, 0)
         with running(links[channel]):
-            copied(links[channel])
-            eventually("it is copied", lambda one=links[channel]: one.counts()["a", "b"].batches == 1)  # type: ignore[misc]
+            all_copied(links[channel], a, source, b, Address(name, "b", channel))
 
     damaged = sources["damaged"]
     stored = jetstream.stored(a.connection, damaged.stream, damaged.parts, b"x", {"crc": "00000000"})
@@ -403,7 +402,7 @@ def test_strangers_get_nothing(tmp_path):
     both = leaves(tmp_path / "tls", "ab", ("ab",))
     assert both["b"].listen is not None
     port = both["b"].listen[1]
-    forged = Authority(tmp_path / "other").shown("a.example.org").context()
+    forged = Authority(tmp_path / "other", "other").shown("a.example.org").context()
     forged.load_verify_locations(both["b"].ca)
     bare = ssl.create_default_context(cafile=str(both["b"].ca))
     with joined(tmp_path, both) as sites:

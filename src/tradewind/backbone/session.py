@@ -23,6 +23,7 @@ from tradewind.errors import InputError
 # An answer that takes longer than this, in seconds, is taken for lost; a disk that syncs each message may be slow.
 _ANSWER = 10.0
 _CONNECT = 2
+_CLOSE = 1.0
 # How often, in seconds, a session looks by itself whether its socket is gone, should the client not have told.
 _LOOK = 0.5
 _GONE = (nats.errors.Error, OSError, TimeoutError)
@@ -123,13 +124,12 @@ class Session:
                 f"{session._inbox}.*", cb=session._answered, pending_msgs_limit=0, pending_bytes_limit=0
             )
         except _GONE as error:
-            with suppress(*_GONE):
-                await client.close()
+            await _closed(client)
             said = str(problems[-1] if problems and isinstance(error, nats.errors.NoServersError) else error)
             raise _not_let_in(error, said or type(error).__name__) from None
         found = version_of(repr(client.connected_server_version))
         if found < OLDEST:
-            await client.close()
+            await _closed(client)
             raise InputError(f"a nats-server {written(found)} is there.", hint=f"{written(OLDEST)} or newer is wanted.")
         session._watcher = asyncio.create_task(session._watch())
         return session
@@ -198,15 +198,20 @@ class Session:
             if not future.done():
                 future.set_exception(AwayError("the connection broke"))
         self.over.set()
-        with suppress(*_GONE):
-            await self._client.close()
+        await _closed(self._client)
 
     async def close(self) -> None:
-        with suppress(*_GONE):
-            await self._client.close()
+        await _closed(self._client)
         self._changed.set()
         if self._watcher is not None:
             await self._watcher
+
+
+async def _closed(client: Client) -> None:
+    """Ends a client. After a TLS handshake that failed it would wait for ever for its socket to end."""
+    with suppress(*_GONE):
+        async with asyncio.timeout(_CLOSE):
+            await client.close()
 
 
 def _not_let_in(error: Exception, said: str) -> AwayError:

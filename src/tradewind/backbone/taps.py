@@ -22,8 +22,8 @@ from tradewind.errors import DataError, RunError
 
 _T = TypeVar("_T")
 
-# A channel that the far end did not have is asked for again after so many seconds.
-_LOOK = 0.5
+# A channel that the far end did not have is asked for again after so many seconds, and then ever more, up to others.
+_LOOK, _LONGEST_LOOK = 0.2, 2.0
 _PAUSE = 0.1
 
 
@@ -125,7 +125,7 @@ class RemoteTap:
         self.address = address
         self._reach = reach
         self._refused = False
-        self._look_at = 0.0
+        self._look, self._look_at = _LOOK, 0.0
 
     @property
     def reached(self) -> bool:
@@ -142,7 +142,7 @@ class RemoteTap:
         now = time.perf_counter()
         if not self._reach.answers or now < self._look_at:
             return False
-        self._look_at = now + _LOOK
+        self._look, self._look_at = min(self._look * 1.5, _LONGEST_LOOK), now + self._look
         return (await self.asked("exists")).head.get("exists") is True
 
     async def head(self) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 from tradewind.algebra.graph import Graph
 from tradewind.errors import InputError
 from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.runtime.secrets import tables_of
 from tradewind.spark.buckets.dispatch import needs_arrival
 from tradewind.spark.delivery import Totals, Wish
 from tradewind.spark.engine import Engine
@@ -50,7 +51,10 @@ class Alone:
             for origin in stream.origins
         ]
         origins = {name: tuple(self.found.streams[name].origins) for name in self.graph.sources()}
-        engine = Engine.at(spark, self.graph, self.state / "memory", origins, horizon=self.horizon, buckets=cores)
+        tables = tables_of(self.found, self.site)
+        engine = Engine.at(
+            spark, self.graph, self.state / "memory", origins, horizon=self.horizon, buckets=cores, **tables
+        )
         wishes = [Wish(name, self.graph[name], query.tentative) for name, query in self.found.queries.items()]
         intake = Intake(readers, arrival=any(needs_arrival(node) for node in self.graph))
         self.running = Running(spark, engine, intake, wishes, self.sinks, self.state, self.on_batch)

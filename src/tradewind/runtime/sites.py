@@ -24,6 +24,7 @@ from tradewind.fragments.deployed import Deployed, Fragment
 from tradewind.fragments.differences import difference
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.gatekeeper import Gatekeeper
+from tradewind.runtime.secrets import tables_of
 from tradewind.runtime.turns import Turns
 from tradewind.runtime.wiring import Here, Network, Wiring, limits_of
 from tradewind.spark.buckets.dispatch import needs_arrival
@@ -183,6 +184,7 @@ class Sites:
             given=dict(fragment.inputs),
             horizon=setting.horizons.get(fragment.name, setting.horizon),
             buckets=max(1, min(setting.found.sites[fragment.site].cores, os.cpu_count() or 1)),
+            **tables_of(setting.found, fragment.site),
         )
         wishes = [Wish(name, fragment.graph[name], setting.found.queries[name].tentative) for name in fragment.answers]
         sinks = {name: setting.sinks[name] for name in fragment.answers}

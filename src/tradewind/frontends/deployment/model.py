@@ -1,6 +1,6 @@
 """The contract of the deployment file: every key that may stand in it, and what its value must be.
 
-    sites:      {ams: {cores: 2, workers: 1, region: eu, spark: "local[2]", usd_per_core_hour: 0.05}}
+    sites:      {ams: {cores: 2, workers: 1, region: eu, spark: "local[2]", usd_per_core_hour: 0.05, tables: …}}
     links:      [{between: [ams, hq], mbps: 50, ms: 9, usd_per_gb: 0.02, one_way: false}]
     streams:    {requests: {schema: "ts TIMESTAMP, …", time: ts, late_by: 10 seconds, at: {ams: {path: data/ams}}}}
     tables:     {limits: {schema: "card STRING, …", key: [card]}}
@@ -20,6 +20,7 @@ A query says exactly one of three things:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -39,6 +40,7 @@ from tradewind.frontends.flow.fields import (
 )
 from tradewind.frontends.flow.superboxes import SuperboxKeys
 
+_SECRET = re.compile(r"\$\{env:[A-Za-z_][A-Za-z0-9_]*\}")
 OBJECTIVES = ("dollars", "bytes", "latency", "load", "utility")
 _FORMATS = (
     "parquet", "orc", "json", "csv", "xml", "text", "binary", "avro", "arrow", "delta", "kafka", "rate", "push",
@@ -59,6 +61,18 @@ def _pair(value: Any) -> Any:
     return value
 
 
+def _database(text: str) -> str:
+    """Where tables are kept. A password comes from the environment of the site, never from the file."""
+    if _SECRET.fullmatch(text):
+        return text
+    if not text.startswith(("postgresql://", "sqlite:///")):
+        raise InputError(f"{text.partition('://')[0][:20]!r} is no database.", hint="tables: ${env:TABLES_URL}.")
+    password = re.fullmatch(r"[a-z]+://[^/@]*?:([^/]*)@[^@/]*(/.*)?", text)
+    if password is not None and not _SECRET.fullmatch(password[1]):
+        raise InputError("a password stands in the file.", hint="postgresql://user:${env:PASSWORD}@host/database.")
+    return text
+
+
 def _option(value: Any) -> Any:
     if not isinstance(value, str | int | float):
         raise InputError("an option's value is a text, a number, true or false.")
@@ -73,13 +87,14 @@ Count = Annotated[int, Field(ge=1, le=10**15)]
 
 
 class Site(Strict):
-    """A place with a Spark."""
+    """A place with a Spark. `tables` says where stored tables are kept there; without it, in a file of the run."""
 
     cores: Annotated[int, Field(ge=1, le=10**6)] = 1
     region: Name | None = None
     spark: Text | None = None
     usd_per_core_hour: Amount = 0.0
     workers: Annotated[int, Field(ge=1, le=10**5)] = 1
+    tables: Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(_database)] | None = None
 
 
 class Link(Strict):
