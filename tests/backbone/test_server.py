@@ -162,7 +162,7 @@ def test_a_port_in_use_is_named_and_one_that_was_remembered_is_replaced(tmp_path
             assert f":{port}" not in server.url
         # Also when somebody takes it after we looked.
         (tmp_path / "port").write_text(str(port))
-        monkeypatch.setattr("tradewind.backbone.settings.is_free", lambda _: True)
+        monkeypatch.setattr("tradewind.backbone.settings.is_free", lambda *_: True)
         with served(tmp_path) as server:
             assert f":{port}" not in server.url
 

@@ -25,6 +25,7 @@ __all__ = [
     "delete",
     "fetch_part",
     "fetch_parts",
+    "inherit",
     "publish_part",
     "publish_parts",
 ]
@@ -73,6 +74,26 @@ def delete(connection: Connection, address: Address) -> None:
         await records.remove(connection, *records.of_readers(address))
 
     called(connection, address, deleted())
+
+
+def inherit(connection: Connection, address: Address, last: Commit, limits: Limits = Limits()) -> None:  # noqa: B008
+    """Makes the stream of a channel whose writer comes from another site, and lets it begin with a commit that says
+    where the channel stood there. A stream that is there, as a copy that has all of it, stays as it is.
+    """
+    create(connection, address, limits)
+    if Reader(connection, address).last() is None:
+        called(connection, address, _begun(connection, address))
+        Publisher(connection, address, last.fragment, last.epoch).commit(last)
+
+
+async def _begun(connection: Connection, address: Address) -> None:
+    """Writes down that something was sent before: who comes later must not take the channel for whole."""
+    bucket, key = records.of_readers(address)
+    while True:
+        value, revision = await records.read(connection, bucket, key)
+        known = {"readers": {}, "all_below": 0, **(value or {}), "commits_below": 1}
+        if await records.write(connection, bucket, key, known, revision):
+            return
 
 
 async def _created(connection: Connection, address: Address, limits: Limits) -> None:

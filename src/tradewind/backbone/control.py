@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tradewind.backbone.leaf import check_listen, check_principal, tls, written
 from tradewind.backbone.names import token
+from tradewind.backbone.parcels import STREAM, may_read, may_write
 from tradewind.backbone.server import Server, started
 from tradewind.backbone.settings import Settings, port_of, secret_of
 from tradewind.errors import InputError, TradewindError
@@ -16,7 +17,10 @@ from tradewind.errors import InputError, TradewindError
 _OWNER = "COORDINATOR"
 # What is wanted of sites, which all of them may read.
 _WANTED = "$JS.API.DIRECT.GET.KV_tw_desired.$KV.tw_desired.>"
-_NEWS = "tw.news"
+NEWS = "tw.news"
+"""Where sites listen for word that there is something new for them."""
+# What is sent from site to site: each writes in its own name, and reads what is for it.
+_PARCELS = ("tw.state.>", f"$JS.API.DIRECT.GET.{STREAM}.>")
 # Who fell silent is taken for gone after three of these.
 _PING = "5s"
 _HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  they are what is replaced
@@ -65,8 +69,8 @@ class ControlSettings(Settings):
         """The part of the configuration that says where to listen, and who is let in."""
         shown = tls(self.certificate, self.key, self.ca, "verify_and_map: true, handshake_first: auto, timeout: 5")
         exports: list[object] = [
-            *({"service": one} for one in ("tw.report.>", "tw.ask.>", _WANTED)),
-            {"stream": _NEWS},
+            *({"service": one} for one in ("tw.report.>", "tw.ask.>", _WANTED, *_PARCELS)),
+            {"stream": NEWS},
         ]
         # What a site is asked is for it alone.
         exports += [{"stream": _orders(site), "accounts": [f"MEMBER_{token(site)}"]} for site, _ in self.members]
@@ -102,8 +106,8 @@ class ControlServer:
         """Starts it in a folder; it listens when this returns. `members` are principals by sites; port 0: a free one.
 
         The owner may do everything. A member, `SITE` being its token, may publish below tw.report.SITE and tw.ask.SITE,
-        read the records of tw_desired, listen to tw.news and tw.order.SITE, and be answered below _INBOX.SITE; nothing
-        else.
+        read the records of tw_desired, listen to tw.news and tw.order.SITE, and be answered below _INBOX.SITE. It may
+        send parcels in its own name, and read those that are for it; nothing else.
         """
         host, port = listen
         chosen: list[ControlSettings] = []
@@ -160,13 +164,13 @@ def _listed(members: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 def _member(site: str, principal: str) -> dict[str, object]:
     word = token(site)
-    asked = [f"tw.report.{word}.>", f"tw.ask.{word}.>", _WANTED]
-    may = {"publish": {"allow": asked}, "subscribe": {"allow": [f"_INBOX.{word}.>", _NEWS, _orders(site)]}}
+    asked = [f"tw.report.{word}.>", f"tw.ask.{word}.>", _WANTED, may_write(site), may_read(site)]
+    may = {"publish": {"allow": asked}, "subscribe": {"allow": [f"_INBOX.{word}.>", NEWS, _orders(site)]}}
     return {
         "users": [{"user": principal, "permissions": may}],
         "imports": [
             *({"service": {"account": _OWNER, "subject": one}} for one in asked),
-            *({"stream": {"account": _OWNER, "subject": one}} for one in (_NEWS, _orders(site))),
+            *({"stream": {"account": _OWNER, "subject": one}} for one in (NEWS, _orders(site))),
         ],
     }
 

@@ -14,7 +14,7 @@ from tradewind.backbone.names import token
 # How long, in seconds, a question for commits is held until there are some.
 HOLD = 5.0
 # How many bytes of a message one answer holds. A slow link is not to be busy with one answer for long.
-SLICE = 256 << 10
+SLICE = 128 << 10
 # No question is longer.
 _QUESTION = 4096
 _MOST = 1 << 62

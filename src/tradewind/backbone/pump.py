@@ -1,7 +1,8 @@
 """A pump: copies one channel over one link, batch by batch, and makes each visible at the end exactly once.
 
 What is at the end says where to go on: its newest commit names the commit that it was copied from. A pump that dies
-leaves parts that no commit names, and nothing else.
+leaves parts that no commit names, and nothing else. Where the newest commit came by another way, before the channel's
+writer moved, the pump begins with the first that is there, and passes over what the copy has: commits have an order.
 """
 
 from __future__ import annotations
@@ -67,7 +68,8 @@ class Pump:
         """Copies until it is cancelled; an error that names the channel when it cannot go on."""
         while True:
             last = await named(self.copy, newest(self.connection, self.copy))
-            before = (last.commit.before or 0) if last is not None else 0
+            this_way = last is not None and last.commit.epoch >= self.tap.since
+            before = (last.commit.before or 0) if last is not None and this_way else 0
             if before > await _reached(self.tap.head):
                 raise RunError(
                     f"its copy at {self.copy.site} is ahead of it: the copy holds its commit {before}.",

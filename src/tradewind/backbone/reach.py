@@ -22,7 +22,7 @@ _WITHIN = HOLD + 10.0
 # with other settings is back by then.
 _GRACE = 3.0
 # How many questions with long answers are open at most, and at first.
-_MOST, _FIRST = 32, 4
+_MOST, _FIRST = 64, 2
 # An answer that takes longer than this waited behind others, and one that takes less than that did not.
 _SLOW, _QUICK = 2.0, 1.0
 
@@ -51,7 +51,8 @@ class _Window:
         if now - asked > _SLOW and asked > self._narrowed:
             self.narrow(now, self._most / 2)
         elif now - asked < _QUICK:
-            self._most = min(self._most + 1 / self._most, _MOST)
+            # Fast until it was too much for the first time.
+            self._most = min(self._most + (1 / self._most if self._narrowed else 1.0), _MOST)
 
     def narrow(self, now: float, most: float = 1.0) -> None:
         """Fewer from now on."""

@@ -208,10 +208,18 @@ class Session:
 
 
 async def _closed(client: Client) -> None:
-    """Ends a client. After a TLS handshake that failed it would wait for ever for its socket to end."""
+    """Ends a client, and its socket with it.
+
+    The client may be closing by itself, and be told to end in the midst of it; after a TLS handshake that failed it
+    waits for ever, and else for an answer to its goodbye, which one that is dead does not give.
+    """
     with suppress(*_GONE):
         async with asyncio.timeout(_CLOSE):
             await client.close()
+    writer = getattr(client._transport, "_bare_io_writer", None)  # noqa: SLF001  nothing else ends the socket itself
+    if writer is not None:
+        writer.transport.abort()
+        await asyncio.sleep(0)
 
 
 def _not_let_in(error: Exception, said: str) -> AwayError:

@@ -35,6 +35,10 @@ class Tap(Protocol):
         """The channel at its start."""
 
     @property
+    def since(self) -> int:
+        """The epoch from which on commits come this way: those of older ones in a copy came by another."""
+
+    @property
     def reached(self) -> bool:
         """Whether the start answers."""
 
@@ -69,6 +73,7 @@ class LocalTap:
 
     reached = True
     round_trip = None
+    since = 0
 
     def __init__(self, connection: Connection, listener: Listener, address: Address, subscriber: str) -> None:
         self.address = address
@@ -121,8 +126,11 @@ class LocalTap:
 class RemoteTap:
     """A channel at the other end of a link, where the far site's own `LinkService` answers for it."""
 
-    def __init__(self, reach: Reach, address: Address) -> None:
+    def __init__(self, reach: Reach, address: Address, since: int = 0) -> None:
         self.address = address
+        self.since = since
+        self.held = False
+        """Whether the far site is known to keep for us what we have not read."""
         self._reach = reach
         self._refused = False
         self._look, self._look_at = _LOOK, 0.0
@@ -168,6 +176,7 @@ class RemoteTap:
     async def subscribe(self) -> None:
         """From now on nothing is trimmed there that was not read."""
         await self.asked("subscribe")
+        self.held = True
 
     async def read_to(self, number: int) -> None:
         """The commits up to this number are done with."""

@@ -93,7 +93,7 @@ def _run_cluster(found: Any, console: Console, claim: Claim) -> dict[str, Any]:
         processes.serve(Path(found.name))
         for site in found.sites:
             processes.agent(site)
-        status = processes.until_ended(look)
+        status = processes.until("ended", look)
     took = time.perf_counter() - begin
     delivered = {name: answers_of.answer_of(name, query, base) for name, query in found.queries.items()}
     console.print("asking plain Spark SQL the same of all files …", style="dim")

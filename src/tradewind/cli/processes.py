@@ -45,12 +45,10 @@ class Processes:
         for log in self._logs:
             log.close()
 
-    def serve(self, file: Path) -> None:
-        """Start a coordinator that lets a file run to its end; it answers when this returns."""
-        self._start(
-            "coordinator",
-            ["serve", str(file), "--until-done", "--state", str(self._state), "--listen", "127.0.0.1:0"],
-        )
+    def serve(self, file: Path, *, until_done: bool = True) -> None:
+        """Start a coordinator that lets a file run, to its end if it has one; it answers when this returns."""
+        words = ["serve", str(file), "--state", str(self._state), "--listen", "127.0.0.1:0"]
+        self._start("coordinator", [*words, *(["--until-done"] if until_done else [])])
         end = time.perf_counter() + _STARTING
         while not self._answers():
             self._raise_deaths()
@@ -72,9 +70,13 @@ class Processes:
         found: dict[str, Any] = self._client().get("/v1/status")
         return found
 
-    def until_ended(self, look: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-        """Wait for the end of a finite run, and show how it goes meanwhile."""
-        while (found := self.status())["state"] != "ended":
+    def pids(self) -> list[int]:
+        """The processes that were started here; they have started others."""
+        return [process.pid for process in self._running.values()]
+
+    def until(self, state: str, look: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+        """Wait until everything is so, and show how it goes meanwhile."""
+        while (found := self.status())["state"] != state:
             self._raise_deaths()
             look(found)
             time.sleep(_LOOK)
