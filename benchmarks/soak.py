@@ -14,13 +14,12 @@ import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from _charts import chart
 
 from tradewind.cli.processes import Processes
-from tradewind.runtime.cluster.footprint import memory_bytes
+from tradewind.runtime.cluster.footprint import family, memory_bytes
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "three_sites.yaml"
 SITES = ("north", "south", "hq")
@@ -29,21 +28,10 @@ ALLOWED = 1.10
 """How much more the last third may hold than the one before it."""
 
 
-def tree(pid: int) -> Iterator[int]:
-    yield pid
-    for task in Path(f"/proc/{pid}/task").glob("*"):
-        try:
-            children = (task / "children").read_text().split()
-        except OSError:
-            continue
-        for child in children:
-            yield from tree(int(child))
-
-
 def handles(pid: int) -> int:
     """Open files, sockets and pipes of a process and its descendants."""
     found = 0
-    for one in tree(pid):
+    for one in family(pid):
         try:
             found += sum(1 for _ in Path(f"/proc/{one}/fd").iterdir())
         except OSError:

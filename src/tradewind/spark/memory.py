@@ -52,6 +52,12 @@ class Commit:
     folders: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def used(self) -> set[str]:
+        """The folders that its tables and files are in, below that of the memory."""
+        segments = {segment.path for segments in self.tables.values() for segment in segments}
+        return segments | set(self.folders.values())
+
 
 class Memory:
     """The tables of one run, in a folder."""
@@ -61,7 +67,7 @@ class Memory:
         self._folder = folder
         self._commits = folder / "commits"
         self._commits.mkdir(parents=True, exist_ok=True)
-        self.committed = self._last_commit()
+        self.committed = last_commit(folder)
         self._tables: dict[str, tuple[Segment, ...]] = {}
         self._schemas: dict[str, str] = {}
         self._folders: dict[str, str] = {}
@@ -176,17 +182,10 @@ class Memory:
         shutil.rmtree(self._folder / "scratch", ignore_errors=True)
 
     def _save(self, new: Commit) -> None:
-        path = self._commits / f"{new.batch}.json"
-        partial = path.with_suffix(".partial")
-        with partial.open("w") as file:
-            json.dump(asdict(new), file)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
+        write_commit(self._folder, new)
 
     def _remove_unused(self) -> None:
-        used = {segment.path for segments in self.committed.tables.values() for segment in segments}
-        used.update(self.committed.folders.values())
+        used = self.committed.used
         for path in self._folder.glob("batch-*/*"):
             if path.relative_to(self._folder).as_posix() not in used:
                 shutil.rmtree(path)
@@ -198,13 +197,31 @@ class Memory:
             if int(old.stem) < self.committed.batch - 1:
                 old.unlink()
 
-    def _last_commit(self) -> Commit:
-        known = sorted(int(path.stem) for path in self._commits.glob("*.json"))
-        if not known:
-            return Commit()
-        data = json.loads((self._commits / f"{known[-1]}.json").read_text())
-        tables = {name: tuple(Segment(**one) for one in segments) for name, segments in data["tables"].items()}
-        return Commit(data["batch"], tables, data["schemas"], data["folders"], data["notes"])
+
+def last_commit(folder: Path) -> Commit:
+    """What holds in the folder of a memory."""
+    known = sorted(int(path.stem) for path in (folder / "commits").glob("*.json"))
+    if not known:
+        return Commit()
+    return read_commit((folder / "commits" / f"{known[-1]}.json").read_text())
+
+
+def read_commit(text: str) -> Commit:
+    """A commit as it was written."""
+    data = json.loads(text)
+    tables = {name: tuple(Segment(**one) for one in segments) for name, segments in data["tables"].items()}
+    return Commit(data["batch"], tables, data["schemas"], data["folders"], data["notes"])
+
+
+def write_commit(folder: Path, new: Commit) -> None:
+    """Let a commit hold in the folder of a memory, at once."""
+    path = folder / "commits" / f"{new.batch}.json"
+    partial = path.with_suffix(".partial")
+    with partial.open("w") as file:
+        json.dump(asdict(new), file)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
 
 
 def _first_to_merge(segments: Sequence[Segment]) -> int:

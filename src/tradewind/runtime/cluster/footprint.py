@@ -12,7 +12,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 def memory_bytes(pid: int | None = None) -> int:
     """Resident bytes of a process and its descendants; zero where the system does not tell."""
-    return sum(_resident(one) for one in _tree(os.getpid() if pid is None else pid))
+    return sum(_resident(one) for one in family(os.getpid() if pid is None else pid))
 
 
 def disk_free_bytes(folder: Path) -> int:
@@ -20,15 +20,21 @@ def disk_free_bytes(folder: Path) -> int:
     return shutil.disk_usage(folder).free
 
 
-def _tree(pid: int) -> Iterator[int]:
+def family(pid: int) -> Iterator[int]:
+    """A process and its descendants, of whom any may end meanwhile."""
     yield pid
-    for task in Path(f"/proc/{pid}/task").glob("*"):
-        try:
-            children = (task / "children").read_text().split()
-        except OSError:  # it has ended meanwhile
-            continue
-        for child in children:
-            yield from _tree(int(child))
+    for child in _children(pid):
+        yield from family(child)
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    try:
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            found += map(int, (task / "children").read_text().split())
+    except OSError:
+        pass  # it has ended
+    return found
 
 
 def _resident(pid: int) -> int:
