@@ -76,18 +76,20 @@ class Agent:
     _reports: int = 0
     _memory: tuple[float, int] = (float("-inf"), 0)
     _problem: str | None = None
+    _untold: str | None = None
 
     def run(self, stopping: threading.Event) -> None:
         """Work until it is told to stop."""
         self._start()
+        # Apart, so that a site that starts Spark, or waits for a batch, does not pass for one that is gone.
+        reporter = threading.Thread(target=self._report_always, args=(stopping,), name="tradewind-reports", daemon=True)
+        reporter.start()
         try:
-            told = float("-inf")
             while not stopping.wait(_LOOK):
                 self._look()
-                if self.clock() - told >= _REPORT:
-                    told = self.clock()
-                    self._report()
         finally:
+            stopping.set()
+            reporter.join()
             self._stop()
 
     def _start(self) -> None:
@@ -187,6 +189,14 @@ class Agent:
 
     # --- what others are told ---------------------------------------------------------------------------------
 
+    def _report_always(self, stopping: threading.Event) -> None:
+        while not stopping.wait(_REPORT):
+            try:
+                self._report()
+                self._untold = None
+            except Exception as error:  # noqa: BLE001 - of what is just being changed the next report tells
+                self._untold = f"a report could not be made: {type(error).__name__}: {error}"
+
     def _report(self) -> None:
         if self._control is None:
             return
@@ -206,7 +216,7 @@ class Agent:
                 cores=self.post.cores or os.cpu_count() or 1,
                 memory_bytes=self._memory[1],
                 disk_free_bytes=disk_free_bytes(self.post.state),
-                problem=(run.problem if run is not None else None) or self._problem,
+                problem=(run.problem if run is not None else None) or self._problem or self._untold,
                 restarts=run.restarts if run is not None else 0,
                 refused=run.refused if run is not None else 0,
                 fragments=run.fragments() if run is not None else {},
