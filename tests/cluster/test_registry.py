@@ -1,0 +1,99 @@
+"""What a coordinator makes of what sites tell it, and of what strangers do."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tradewind.errors import DataError
+from tradewind.runtime.cluster.desired import Desired
+from tradewind.runtime.cluster.orders import Questions, obeyed
+from tradewind.runtime.cluster.registry import GONE, LATE, Registry, status_of
+from tradewind.runtime.cluster.reports import FragmentTold, SiteReport, report_of
+
+
+def report(number: int, *, agent: str = "a", rows: int = 0) -> SiteReport:
+    return SiteReport(
+        site="ams", agent=agent, number=number, epoch=1, state="running",
+        fragments={"f": FragmentTold(state="running", rows=rows)},
+    )  # fmt: skip
+
+
+def test_a_site_is_alive_late_and_gone():
+    registry = Registry()
+    assert registry.state_of("ams", 0.0) == "never"
+    registry.admit("ams")
+    assert registry.state_of("ams", 0.0) == "joined"
+    registry.take(report(1), 100.0)
+    assert [registry.state_of("ams", 100.0 + wait) for wait in (0.5, LATE, GONE)] == ["alive", "late", "gone"]
+    registry.forget("ams")
+    assert registry.state_of("ams", 100.0) == "never"
+
+
+def test_reports_that_were_overtaken_are_passed_over():
+    registry = Registry()
+    registry.take(report(5, rows=500), 1.0)
+    registry.take(report(4, rows=400), 2.0)
+    assert registry.heard["ams"].report.number == 5
+    registry.take(report(6, rows=700), 3.0)
+    assert registry.heard["ams"].rates == {"f": 100.0}
+    # A process that was started again counts from one.
+    registry.take(report(1, agent="b", rows=10), 4.0)
+    assert registry.heard["ams"].report.agent == "b"
+    assert registry.heard["ams"].rates == {}
+
+
+def test_nothing_wanted_is_stopped():
+    status = status_of(Registry(), Desired(3), (), 0.0)
+    assert (status["state"], status["epoch"], status["queries"], status["links"]) == ("stopped", 3, {}, [])
+    json.dumps(status)
+
+
+def test_a_report_is_read_as_it_was_written():
+    assert report_of("ams", report(3, rows=7).encoded()) == report(3, rows=7)
+
+
+@pytest.mark.parametrize(
+    "change", [{"site": "hq"}, {"epoch": -1}, {"state": "happy"}, {"more": 1}, {"fragments": {"f": {"rows": 1}}}]
+)
+def test_reports_that_speak_for_others_or_make_no_sense_are_refused(change):
+    data = {**json.loads(report(1).encoded()), **change}
+    with pytest.raises(DataError):
+        report_of("ams", json.dumps(data).encode())
+
+
+@given(
+    st.binary()
+    | st.text().map(str.encode)
+    | st.recursive(st.none() | st.integers(), st.lists).map(lambda x: json.dumps(x).encode())
+)
+def test_anything_else_is_no_report(payload):
+    with pytest.raises(DataError):
+        report_of("ams", payload)
+
+
+@given(
+    st.binary()
+    | st.recursive(st.none() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)).map(
+        lambda x: json.dumps(x).encode()
+    )
+)
+def test_answers_that_nobody_waits_for_do_no_harm(payload):
+    Questions(lambda _subject, _payload: None).answered("ams", payload)
+    assert isinstance(obeyed(payload, lambda _: 1), bytes)
+
+
+def test_a_question_gets_its_own_sites_answer_only():
+    asked: list[bytes] = []
+    questions = Questions(lambda _, payload: asked.append(payload))
+
+    def answer(subject: str, payload: bytes) -> None:
+        reply = obeyed(payload, lambda question: question["n"] + 1)
+        questions.answered("hq", reply.replace(b"2", b"9"))
+        questions.answered("ams", reply)
+
+    questions._publish = answer
+    assert questions.ask("ams", {"n": 1}) == 2
