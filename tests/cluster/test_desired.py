@@ -44,6 +44,7 @@ def test_what_was_sealed_is_opened(authority, wanted):
     record = json.loads(json.dumps(sealed(desired(wanted), authority.sign)))
     found = opened(record, authority.verifying_key)
     assert found.to_json() == desired(wanted).to_json()
+    assert found.wanted is not None
     assert [one.name for one in found.wanted.deployed.fragments] == [one.name for one in wanted.deployed.fragments]
     assert found.wanted.declared(Path("x")).queries.keys() == {"best", "dear"}
 

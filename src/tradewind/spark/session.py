@@ -39,6 +39,8 @@ _SETTINGS = {
     "spark.python.daemon.module": "tradewind.spark.daemon",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.streaming.numRecentProgressUpdates": "10",
+    # Of what was compacted nothing is needed any more; by default it lies about for ten minutes, a file for each batch.
+    "spark.sql.streaming.fileSource.log.cleanupDelay": "30s",
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
     "spark.sql.codegen.cache.maxEntries": "2000",
     # Sketches and lists of 128 groups (Spark's own bound) are few; beyond it their rows would be sorted.
