@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 
 import pytest
@@ -50,3 +52,24 @@ def test_a_connection_is_known_by_its_name_and_answered_below_its_prefix(tmp_pat
                 one.call(one.patiently(lambda: one.request("ask", within=0.2), "asking"))
             assert asked[0].startswith("_INBOX.mine.")
         one.close()
+
+
+@pytest.mark.faults
+def test_one_that_is_just_coming_back_can_be_closed(tmp_path):
+    with served(tmp_path) as server:
+        for turn in range(6):
+            connections = [Connection.open(server.url) for _ in range(3)]
+            for one in connections:
+                one.subscribe("news.>", lambda *_: None)
+            restarts = server.restarts
+            os.kill(server.pid, signal.SIGKILL)
+            if turn % 2:
+                eventually("it is back", lambda: server.restarts > restarts)  # noqa: B023  it is waited for here
+            time.sleep(0.03 * turn)
+            begin = time.perf_counter()
+            for one in connections:
+                one.close()
+            assert time.perf_counter() - begin < 5.0
+            eventually("it answers", server.settings.answers)
+            # It would be given up on if it died too often.
+            time.sleep(max(0.0, 2.2 - (time.perf_counter() - begin)))

@@ -79,9 +79,7 @@ class Machines:
     def run(self, name: str, command: str) -> str:
         """What a command prints, once it has ended well."""
         words = self._words(name, command)
-        done = subprocess.run(
-            words, capture_output=True, text=True, timeout=600, check=False, cwd=self.folder(name)
-        )
+        done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False, cwd=self.folder(name))
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
         return done.stdout
 
@@ -123,7 +121,10 @@ class Machines:
         """A cable from the middle to another machine."""
         middle, far = self._space(self._names[0]), self._space(name)
         _ip("-n", middle, "link", "add", f"to-{name}", "type", "veth", "peer", "name", "out", "netns", far)
-        for space, device, near, other in ((middle, f"to-{name}", "10.0.0.1", address), (far, "out", address, "10.0.0.1")):
+        for space, device, near, other in (
+            (middle, f"to-{name}", "10.0.0.1", address),
+            (far, "out", address, "10.0.0.1"),
+        ):
             _ip("-n", space, "link", "set", device, "up")
             _ip("-n", space, "route", "add", f"{other}/32", "dev", device, "src", near)
 

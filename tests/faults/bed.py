@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -21,6 +22,8 @@ from tradewind.errors import TradewindError
 
 AGENT_WITHIN, LINK_WITHIN = 30.0, 10.0
 """Seconds within which all is as it should be again, after an agent or a link was not."""
+_ENDS_WITH_US = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
+"""What is started by a test that is killed ends by itself."""
 
 
 class Bed(Cluster):
@@ -78,10 +81,13 @@ class Bed(Cluster):
         at = f"{self.folder / f'{site}.token'}@{self.net.address(COORDINATOR)}:{self.port}"
         common = ["--root", str(self.folder), "--state", str(self.state_of(site)), "--memory", self.memory]
         words = ["agent", "--site", site, "--join", at, "--cores", "1", *common, *self.net.listening(site), *options]
-        with (self.folder / f"{site}.log").open("ab") as log:
-            self.processes[site] = subprocess.Popen(
-                [*self.net.words(site), *COMMAND, *words], stdout=log, stderr=log, cwd=self.folder,
-                start_new_session=True, env={**os.environ, **self.more.get(site, {})},
+        self._start(site, words)
+
+    def _start(self, name: str, words: list[str]) -> None:
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self.processes[name] = subprocess.Popen(
+                [*_ENDS_WITH_US, *self.net.words(name), *COMMAND, *words], stdout=log, stderr=log, cwd=self.folder,
+                start_new_session=True, env={**os.environ, **self.more.get(name, {})},
             )  # fmt: skip
 
     def state_of(self, site: str) -> Path:

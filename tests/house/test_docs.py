@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster import documented
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -35,7 +37,9 @@ def commands() -> list:
         for line in text.splitlines()
         if line.startswith("$ ")
     }
-    return [pytest.param(line, id=name) for line, name in lines.items()]
+    # Those that make a cluster go on beside each other: tests/cluster/test_readme.py types them.
+    together = documented.on_one_machine()
+    return [pytest.param(line, id=name) for line, name in lines.items() if line not in together]
 
 
 @pytest.mark.parametrize("line", commands())
@@ -59,6 +63,7 @@ def test_readme_writes_commands_that_a_fresh_clone_has() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     typed = [line[2:].split()[0] for _, block in FENCE.findall(text) for line in block.splitlines() if line[:2] == "$ "]
     assert typed[0] == "./dev"
+    typed += [command.split()[0] for _, command in documented.typed()]
     assert set(typed) <= {"./dev", ".venv/bin/tradewind"}
 
 

@@ -19,6 +19,7 @@ from tradewind.backbone.subscriptions import Heard, Subscriptions
 from tradewind.errors import InputError, InternalError, RunError
 
 _T = TypeVar("_T")
+_LOOK = 0.1
 _LET_IN = "are its user and password in the URL, or the certificates those that both sides believe?"
 
 
@@ -197,17 +198,25 @@ class Connection:
     async def _current(self) -> Session:
         if self._session is None or not self._session.alive:
             async with self._connecting:
+                if self._closed:
+                    raise AwayError("the connection was closed")
                 if self._session is None or not self._session.alive:
                     self._session = await Session.opened(self.url, self._manner)
         return self._session
 
     async def _end(self) -> None:
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        if self._session is not None:
-            await self._session.close()
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        """Ends all that runs here. It may have to be told twice: waiting with a limit can swallow a cancellation."""
+        while True:
+            if self._session is not None:
+                await self._session.close()
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            if not others:
+                break
+            for task in others:
+                task.cancel()
+            done, _ = await asyncio.wait(others, timeout=_LOOK)
+            # How they ended is nobody's business any more, and not to be told as forgotten.
+            await asyncio.gather(*done, return_exceptions=True)
         await self._loop.shutdown_asyncgens()
 
 

@@ -127,6 +127,9 @@ class Session:
             await _closed(client)
             said = str(problems[-1] if problems and isinstance(error, nats.errors.NoServersError) else error)
             raise _not_let_in(error, said or type(error).__name__) from None
+        except asyncio.CancelledError:
+            _hung_up(client)
+            raise
         found = version_of(repr(client.connected_server_version))
         if found < OLDEST:
             await _closed(client)
@@ -204,7 +207,7 @@ class Session:
         await _closed(self._client)
         self._changed.set()
         if self._watcher is not None:
-            await self._watcher
+            await asyncio.wait([self._watcher])
 
 
 async def _closed(client: Client) -> None:
@@ -213,13 +216,20 @@ async def _closed(client: Client) -> None:
     The client may be closing by itself, and be told to end in the midst of it; after a TLS handshake that failed it
     waits for ever, and else for an answer to its goodbye, which one that is dead does not give.
     """
-    with suppress(*_GONE):
-        async with asyncio.timeout(_CLOSE):
-            await client.close()
+    try:
+        with suppress(*_GONE):
+            async with asyncio.timeout(_CLOSE):
+                await client.close()
+    finally:
+        _hung_up(client)
+    await asyncio.sleep(0)
+
+
+def _hung_up(client: Client) -> None:
+    """The socket of a client is gone, whatever the client is about."""
     writer = getattr(client._transport, "_bare_io_writer", None)  # noqa: SLF001  nothing else ends the socket itself
     if writer is not None:
         writer.transport.abort()
-        await asyncio.sleep(0)
 
 
 def _not_let_in(error: Exception, said: str) -> AwayError:

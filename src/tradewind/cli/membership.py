@@ -10,19 +10,27 @@ import typer
 from tradewind.algebra.durations import parse_duration
 from tradewind.cli.at import At, client_of
 from tradewind.cli.check import AsJson
-from tradewind.cli.serve import Host
 
 SiteArgument = Annotated[str, typer.Argument(help="The site, as deployments call it.", show_default=False)]
+DialledAt = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--host", metavar="HOST", help="A name or address under which others dial the site. May be given again."
+    ),
+]
 For = Annotated[str, typer.Option("--for", metavar="DURATION", help="How long it is good for.")]
 
 
-def token(site: SiteArgument, for_: For = "1 hour", host: Host = None, at: At = None, as_json: AsJson = False) -> None:
+def token(
+    site: SiteArgument, for_: For = "1 hour", host: DialledAt = None, at: At = None, as_json: AsJson = False
+) -> None:
     """Print a token by which SITE may join the cluster, once. A site that others dial needs `--host`: its certificate
     will be good for that name or address.
     """
     body = {"site": site, "seconds": parse_duration(for_) / 1e6, "hosts": list(host or ())}
     found = client_of(at).post("/v1/tokens", body)["token"]
     typer.echo(json.dumps({"site": site, "token": found}) if as_json else found)
+    typer.echo(f"good once, within {for_}: tradewind agent --site {site} --join TOKEN@HOST", err=True)
 
 
 def revoke(site: SiteArgument, at: At = None) -> None:

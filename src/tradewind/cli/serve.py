@@ -35,11 +35,13 @@ StateOf = Annotated[
 ]
 Listen = Annotated[
     str,
-    typer.Option("--listen", metavar="HOST[:PORT]", help="Where HTTP listens; the backbone listens one port above it."),
+    typer.Option("--listen", metavar="HOST[:PORT]", help="Where HTTP listens; sites connect one port above it."),
 ]
 Host = Annotated[
     list[str] | None,
-    typer.Option("--host", help="A name or address under which others reach this machine. May be given again."),
+    typer.Option(
+        "--host", metavar="HOST", help="A name or address under which others reach this machine. May be given again."
+    ),
 ]
 JsonLogs = Annotated[bool, typer.Option("--json-logs", help="Messages as JSON, one a line.")]
 
@@ -56,7 +58,7 @@ def serve(  # noqa: PLR0917, the command line's options come as parameters
     json_logs: JsonLogs = False,
 ) -> None:
     """Run a coordinator: it says what sites are to run, knows how it goes, and lets sites in. With a deployment FILE it
-    lets that run, and writes a token for each site into its folder. A second coordinator on the same folder stands by.
+    lets that run, and says how each of its sites may join. A second coordinator on the same folder stands by.
     """
     messages = importlib.import_module("tradewind.cli.messages")
     say = messages.speaker("coordinator", as_json=json_logs)
@@ -68,7 +70,7 @@ def serve(  # noqa: PLR0917, the command line's options come as parameters
         if not leading.wait(stopping, lambda: say(f"another coordinator leads in {folder}; standing by")):
             return
         root = file.resolve().parent if file is not None else Path.cwd()
-        coordinator = _started(folder, address, port, list(host or ()), root, imitate=not full_speed)
+        coordinator = _started(folder, address, port, list(host or ()), root, imitate=address in _LOCAL and not full_speed)
         try:
             with _served(coordinator, (address, port), json_logs) as url:
                 if file is not None and found is not None:
@@ -77,6 +79,7 @@ def serve(  # noqa: PLR0917, the command line's options come as parameters
                     say(f"{file.name}: epoch {done['epoch']}, {len(coordinator.fragments())} fragments")
                     _hand_out(coordinator, list(found.sites), url, say)
                 say(f"coordinator at {url}; sites connect to port {coordinator.port}; state in {folder}")
+                say(f"its page is at the same address, and asks for the secret in {folder / 'secret'}")
                 stopping.wait()
         finally:
             coordinator.stop_leading()
@@ -147,12 +150,17 @@ def _hand_out(coordinator: Coordinator, sites: list[str], url: str, say: Callabl
     for old in place.iterdir():
         old.unlink()
     at = url.removeprefix("https://").removesuffix(f":{_HTTP}")
+    office = coordinator.office
+    # Agents do not see the file: what its paths are relative to has to be said to them, unless it is where they start.
+    root = "" if office.root == Path.cwd() else f" --root {os.path.relpath(office.root)}"
     for site in sites:
         if site not in coordinator.members.sites():
             path = place / site
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
                 file.write(coordinator.token(site, _TOKEN_SECONDS, ["127.0.0.1"]))
-            say(f"site {site} may join within an hour: tradewind agent --site {site} --join {path}@{at}")
+            say(f"site {site} may join within an hour: tradewind agent --site {site}{root} --join {path}@{at}")
+    if office.listen[0] not in _LOCAL:
+        say("that is for agents on this machine; for one elsewhere: tradewind token SITE")
 
 
 @contextmanager

@@ -27,9 +27,13 @@ def status(at: At = None, wait: Wait = None, as_json: AsJson = False) -> None:
     client = client_of(at)
     found = client.get("/v1/status")
     end = time.perf_counter() + _PATIENCE
+    said = None
     while wait is not None and found["state"] != wait:
         if time.perf_counter() > end:
             raise RunError(f"it is {found['state']}, and not {wait}, after {_PATIENCE:.0f} s.", hint=_why(found))
+        if found["state"] != said:
+            said = found["state"]
+            typer.echo(f"{said}: {_why(found)}", err=True)
         time.sleep(_LOOK)
         found = client.get("/v1/status")
     typer.echo(json.dumps(found, indent=2) if as_json else "\n".join(told(found)))
@@ -85,4 +89,5 @@ def _why(found: dict[str, Any]) -> str:
     for name, site in found["sites"].items():
         if site.get("problem"):
             return f"site {name}: {site['problem']}"
-    return "tradewind status shows which site is missing."
+    away = [name for name, site in found["sites"].items() if site["state"] != "alive"]
+    return f"not there yet: {', '.join(away)}" if away else "all sites are there."

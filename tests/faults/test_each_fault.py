@@ -1,0 +1,82 @@
+"""Each fault by itself, then a seeded mix of them, then a planted bug: the answer is the one without faults, and were it
+not, the checker would see it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.faults.bed import AGENT_WITHIN, LINK_WITHIN, Bed
+from tests.faults.checking import Watch, not_final, verdict
+from tests.faults.faults import KINDS, Fault, Injector, drawn, one_by_one
+from tests.faults.network import why_not
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.faults]
+
+ROUNDS = int(os.environ.get("TRADEWIND_FAULT_ROUNDS", "6"))
+"""`./dev bench mix` plays many more."""
+SEED = int(os.environ.get("TRADEWIND_FAULT_SEED", "7"))
+_PLANTED = """
+import sys
+if "agent" in sys.orig_argv:
+    from tradewind.backbone import pump
+    honest = pump._Session._wanted
+    pump._Session._wanted = lambda self, commit: honest(self, commit) and commit.batch % 2 == 0
+"""
+"""A pump that leaves out every second batch."""
+
+
+def test_faults_leave_the_answer_as_it_is(tmp_path, subtests):
+    if (reason := why_not()) is not None:
+        sys.stderr.write(f"links are ports of this machine: {reason}\n")
+    with Bed(tmp_path) as bed:
+        watch = Watch(bed)
+        bed.market.sell()
+        usual = bed.caught_up(60)
+        for fault in one_by_one(bed):
+            with subtests.test(f"{fault.kind} {fault.target}"):
+                _happens(bed, watch, fault, usual)
+        with subtests.test(f"a mix of {ROUNDS} from seed {SEED}"):
+            Injector(bed, look=watch.look).play(drawn(SEED, ROUNDS, bed))
+            bed.market.sell()
+            bed.caught_up(120)
+        with subtests.test("in the end"):
+            bed.market.close()
+            bed.until(lambda: not not_final(bed), 60, "all is final")
+            bed.until(lambda: not verdict(bed, watch), 20, f"all is well: {verdict(bed, watch)[:5]}")
+        with subtests.test("a planted bug is seen"):
+            _plant(bed, tmp_path / "planted")
+            found = verdict(bed)
+            assert any("misses" in one for one in found)
+            assert any("right behind" in one for one in found)
+            assert any("holds" in one for one in found)
+
+
+def _happens(bed: Bed, watch: Watch, fault: Fault, usual: float) -> None:
+    """A fault happens, and all is well again soon after it is mended: so much later than usual, and no more."""
+    Injector(bed, look=watch.look).play([fault])
+    bed.market.sell()
+    limit = (AGENT_WITHIN if KINDS[fault.kind].agent else LINK_WITHIN) + 2 * usual
+    took = bed.caught_up(3 * limit)
+    assert took <= limit, f"recovered only after {took:.1f} s; usually rows take {usual:.1f} s"
+    assert not watch.wrong
+
+
+def _plant(bed: Bed, folder: Path) -> None:
+    """Let headquarters' agent be one that loses batches, and sell meanwhile."""
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(_PLANTED)
+    bed.end("hq")
+    bed.more["hq"] = {"PYTHONPATH": str(folder)}
+    bed.agent("hq")
+    bed.until_state("running")
+    for _ in range(4):
+        rows = sum(one["rows"] for one in bed.read().values())
+        bed.market.sell()
+        bed.until(lambda: sum(one["rows"] for one in bed.read().values()) > rows, 60, "it is read")  # noqa: B023
+    time.sleep(5)
