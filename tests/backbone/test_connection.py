@@ -57,7 +57,8 @@ def test_a_connection_is_known_by_its_name_and_answered_below_its_prefix(tmp_pat
 @pytest.mark.faults
 def test_one_that_is_just_coming_back_can_be_closed(tmp_path):
     with served(tmp_path) as server:
-        for turn in range(6):
+        # One that dies more often is given up on.
+        for turn in range(4):
             connections = [Connection.open(server.url) for _ in range(3)]
             for one in connections:
                 one.subscribe("news.>", lambda *_: None)
@@ -71,5 +72,3 @@ def test_one_that_is_just_coming_back_can_be_closed(tmp_path):
                 one.close()
             assert time.perf_counter() - begin < 5.0
             eventually("it answers", server.settings.answers)
-            # It would be given up on if it died too often.
-            time.sleep(max(0.0, 2.2 - (time.perf_counter() - begin)))

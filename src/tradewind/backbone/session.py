@@ -153,6 +153,8 @@ class Session:
                 self._listening[handle] = await self._client.subscribe(
                     subject, cb=_called(told), pending_msgs_limit=_MESSAGES, pending_bytes_limit=_BYTES
                 )
+            # Twice: the first ping may overtake what was to be sent before it.
+            await self._client.flush(_CONNECT)
             await self._client.flush(_CONNECT)
         except _GONE as error:
             raise AwayError(str(error)) from None
