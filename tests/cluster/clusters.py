@@ -82,17 +82,20 @@ class Cluster:
             time.sleep(0.2)
 
     def command(self, *words: str, code: int = 0) -> str:
-        """Run a command against the cluster."""
+        """What a command says that is run against the cluster."""
+        return self._ran(words, code).stdout
+
+    def _ran(self, words: tuple[str, ...], code: int) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
             [*COMMAND, *words], capture_output=True, text=True, timeout=120, check=False, cwd=self.folder,
             env={**os.environ, "TRADEWIND_AT": str(self.state)},
         )  # fmt: skip
         assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout if code in {0, 2} and done.stdout else done.stderr
+        return done
 
     def failing(self, *words: str) -> str:
         """What a command says that is refused."""
-        return self.command(*words, code=2)
+        return self._ran(words, 2).stderr
 
     def kill(self, name: str) -> None:
         """kill -9; what the process started ends by itself."""

@@ -84,7 +84,7 @@ class Machines:
         return done.stdout
 
     def end_all(self) -> None:
-        """Ctrl-C everywhere; all end by themselves, and well."""
+        """Ctrl-C everywhere; all end by themselves, and say at most that they were interrupted, as Spark makes them."""
         for process in self.running.values():
             process.send_signal(signal.SIGINT)
         codes = {}
@@ -95,7 +95,7 @@ class Machines:
                 process.kill()
                 codes[key] = process.wait()
         self.running.clear()
-        assert set(codes.values()) <= {0}, codes
+        assert set(codes.values()) <= {0, 130}, codes
 
     def check_alive(self) -> None:
         """Whatever was started goes on."""

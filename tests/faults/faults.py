@@ -123,7 +123,7 @@ KINDS = {
     "kill coordinator": Kind(_kill_coordinator, _start_coordinator, 5.0, on="coordinator"),
     "kill nats-server": Kind(_kill_server, _nothing, 1.0),
     "kill java": Kind(_kill_below("org.apache.spark"), _nothing, 1.0, agent=True),
-    "kill worker": Kind(_kill_below("tradewind.spark.daemon"), _nothing, 1.0, agent=True),
+    "kill worker": Kind(_kill_below("-m tradewind.spark.daemon"), _nothing, 1.0, agent=True),
     "stop agent": Kind(_stop_agent, _continue_agent, 13.0, agent=True),
     "cut": Kind(_cut, _heal, 8.0, on="link"),
     "cut one way": Kind(_cut_one_way, _heal, 8.0, on="link"),
@@ -173,7 +173,9 @@ class Injector:
                 self._wait_until(begin + moment, [faults[one] for one in going if KINDS[faults[one].kind].flapping])
                 one = faults[number]
                 kind = KINDS[one.kind]
-                self.say(f"{time.perf_counter() - begin:6.1f} s: {'end of ' * (number in going)}{one.kind} {one.target}")
+                self.say(
+                    f"{time.perf_counter() - begin:6.1f} s: {'end of ' * (number in going)}{one.kind} {one.target}"
+                )
                 if number in going:
                     going.discard(number)
                     kind.mend(self.bed, one)

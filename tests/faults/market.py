@@ -126,6 +126,11 @@ class Market:
         """What was delivered, each row with whether it is final."""
         return {name: self._answer(name) for name in self.found.queries}
 
+    def differences(self) -> list[str]:
+        """How the answers differ from what they should be, in words."""
+        expected, delivered = self.expected(), self.delivered()
+        return [said for name in expected for said in differences(name, expected[name], delivered[name])]
+
     def _answer(self, name: str) -> Counter:
         try:
             return answer_of(name, self.found.queries[name], self.folder)
@@ -145,3 +150,15 @@ class Market:
         partial = path.with_name(f".{path.name}")
         pq.write_table(to_arrow(rows, schema), partial)
         partial.replace(path)
+
+
+def differences(name: str, expected: Counter, delivered: Counter) -> list[str]:
+    """How one answer differs from what it should be; whether rows are final does not matter here."""
+    has: Counter = Counter()
+    for row, weight in delivered.items():
+        has[row[:-1]] += weight
+    return [
+        f"{name} misses {-over} of {row}" if over < 0 else f"{name} has {over} too many of {row}"
+        for row in {**expected, **has}
+        if (over := has[row] - expected[row])
+    ]

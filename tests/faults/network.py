@@ -79,9 +79,9 @@ def _tried() -> bool:
     """Whether the kernel has all that it takes."""
     name = f"twf{os.getpid()}try"
     try:
-        _do("ip", "netns", "add", name)
-        _do("ip", "-n", name, "link", "add", "near", "type", "veth", "peer", "name", "far")
-        _do("ip", "netns", "exec", name, "tc", "qdisc", "add", "dev", "near", "root", "tbf", *_NOTHING)
+        do("ip", "netns", "add", name)
+        do("ip", "-n", name, "link", "add", "near", "type", "veth", "peer", "name", "far")
+        do("ip", "netns", "exec", name, "tc", "qdisc", "add", "dev", "near", "root", "tbf", *_NOTHING)
     except subprocess.CalledProcessError:
         return False
     finally:
@@ -89,7 +89,8 @@ def _tried() -> bool:
     return True
 
 
-def _do(*words: str) -> str:
+def do(*words: str) -> str:
+    """What a command of the system says."""
     return subprocess.run(words, capture_output=True, text=True, check=True, timeout=20).stdout
 
 
@@ -108,7 +109,7 @@ class Namespaces:
         self._net = _unused()
         atexit.register(self.close)
         for site in self.sites:
-            _do("ip", "netns", "add", self._space(site))
+            do("ip", "netns", "add", self._space(site))
             self._ip(site, "link", "set", "lo", "up")
             self._ip(site, "addr", "add", f"{self.address(site)}/32", "dev", "lo")
         pairs = [*self.links, *((site, COORDINATOR) for site in self.sites)]
@@ -119,13 +120,13 @@ class Namespaces:
         """A cable with fixed neighbours at both ends, so that nothing is asked over a way that is cut."""
         names = {one: f"{self._mark}a{number}", two: f"{self._mark}b{number}"}
         hardware = {one: f"02:74:77:{self._net:02x}:{number:02x}:01", two: f"02:74:77:{self._net:02x}:{number:02x}:02"}
-        _do("ip", "link", "add", names[one], "type", "veth", "peer", "name", names[two])
+        do("ip", "link", "add", names[one], "type", "veth", "peer", "name", names[two])
         for near, far in ((one, two), (two, one)):
             name = self._ends[near, far] = names[near]
             if near != COORDINATOR:
-                _do("ip", "link", "set", name, "netns", self._space(near))
+                do("ip", "link", "set", name, "netns", self._space(near))
             else:
-                _do("ip", "addr", "add", f"{self.address(near)}/32", "dev", name)
+                do("ip", "addr", "add", f"{self.address(near)}/32", "dev", name)
             self._ip(near, "link", "set", name, "address", hardware[near], "up")
             self._ip(near, "neigh", "add", self.address(far), "lladdr", hardware[far], "dev", name, "nud", "permanent")
             self._ip(near, "route", "add", f"{self.address(far)}/32", "dev", name, "src", self.address(near))
@@ -182,10 +183,10 @@ class Namespaces:
         return f"{self._mark}-{site}"
 
     def _ip(self, site: str, *words: str) -> None:
-        _do("ip", *(() if site == COORDINATOR else ("-n", self._space(site))), *words)
+        do("ip", *(() if site == COORDINATOR else ("-n", self._space(site))), *words)
 
     def _tc(self, site: str, verb: str, device: str, *words: str) -> None:
-        _do(*self.words(site), "tc", "qdisc", verb, "dev", device, *words)
+        do(*self.words(site), "tc", "qdisc", verb, "dev", device, *words)
 
 
 def _enter(namespace: int) -> None:
@@ -206,5 +207,5 @@ def _sweep() -> None:
 
 def _unused() -> int:
     """A part of 10.200.0.0/16 that no other test bed uses."""
-    taken = _do("ip", "-4", "-o", "addr") + _do("ip", "route")
+    taken = do("ip", "-4", "-o", "addr") + do("ip", "route")
     return random.Random(os.getpid()).choice([n for n in range(256) if f"10.200.{n}." not in taken])

@@ -1,5 +1,5 @@
-"""Each fault by itself, then a seeded mix of them, then a planted bug: the answer is the one without faults, and were it
-not, the checker would see it.
+"""Each fault by itself, then a seeded mix of them, then a planted bug: the answer is the one without faults, and if
+it were not, the checker would see it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.bed import AGENT_WITHIN, LINK_WITHIN, Bed
-from tests.faults.checking import Watch, not_final, verdict
+from tests.faults.checking import Watch, not_final, settled, verdict
 from tests.faults.faults import KINDS, Fault, Injector, drawn, one_by_one
 from tests.faults.network import why_not
 
@@ -37,7 +37,7 @@ def test_faults_leave_the_answer_as_it_is(tmp_path, subtests):
     with Bed(tmp_path) as bed:
         watch = Watch(bed)
         bed.market.sell()
-        usual = bed.caught_up(60)
+        usual = bed.caught_up(120)
         for fault in one_by_one(bed):
             with subtests.test(f"{fault.kind} {fault.target}"):
                 _happens(bed, watch, fault, usual)
@@ -48,7 +48,7 @@ def test_faults_leave_the_answer_as_it_is(tmp_path, subtests):
         with subtests.test("in the end"):
             bed.market.close()
             bed.until(lambda: not not_final(bed), 60, "all is final")
-            bed.until(lambda: not verdict(bed, watch), 20, f"all is well: {verdict(bed, watch)[:5]}")
+            assert not settled(bed, watch)
         with subtests.test("a planted bug is seen"):
             _plant(bed, tmp_path / "planted")
             found = verdict(bed)
@@ -61,7 +61,8 @@ def _happens(bed: Bed, watch: Watch, fault: Fault, usual: float) -> None:
     """A fault happens, and all is well again soon after it is mended: so much later than usual, and no more."""
     Injector(bed, look=watch.look).play([fault])
     bed.market.sell()
-    limit = (AGENT_WITHIN if KINDS[fault.kind].agent else LINK_WITHIN) + 2 * usual
+    # Where starting takes longer, because the machine is busy, so does starting again.
+    limit = (max(AGENT_WITHIN, bed.started_within) if KINDS[fault.kind].agent else LINK_WITHIN) + 2 * usual
     took = bed.caught_up(3 * limit)
     assert took <= limit, f"recovered only after {took:.1f} s; usually rows take {usual:.1f} s"
     assert not watch.wrong

@@ -95,7 +95,7 @@ def _member(site: str, join: str | None, folder: Path, say: object) -> Membershi
                 f"site {site!r} has not joined yet.", hint=f"--join TOKEN@HOST; `tradewind token {site}` prints it."
             )
         return known
-    if known is not None:
+    if known is not None and known.came_by(join):
         # Started again by the same command: the token has been used, and is not needed any more.
         return known
     made: Membership = joining.join(join, site, folder)

@@ -16,6 +16,7 @@ from tradewind.cli.doctor import doctor
 from tradewind.cli.experiment import experiment
 from tradewind.cli.explain import explain
 from tradewind.cli.membership import revoke, token
+from tradewind.cli.move import move
 from tradewind.cli.plan import plan
 from tradewind.cli.results import results
 from tradewind.cli.run import run
@@ -49,6 +50,7 @@ app.command()(apply)
 app.command()(status)
 app.command()(describe)
 app.command()(stats)
+app.command()(move)
 app.command()(stop)
 app.command()(demo)
 app.command()(experiment)

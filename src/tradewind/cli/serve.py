@@ -70,7 +70,9 @@ def serve(  # noqa: PLR0917, the command line's options come as parameters
         if not leading.wait(stopping, lambda: say(f"another coordinator leads in {folder}; standing by")):
             return
         root = file.resolve().parent if file is not None else Path.cwd()
-        coordinator = _started(folder, address, port, list(host or ()), root, imitate=address in _LOCAL and not full_speed)
+        coordinator = _started(
+            folder, address, port, list(host or ()), root, imitate=address in _LOCAL and not full_speed
+        )
         try:
             with _served(coordinator, (address, port), json_logs) as url:
                 if file is not None and found is not None:

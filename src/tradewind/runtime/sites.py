@@ -10,35 +10,29 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
 
-from tradewind.algebra.operators.base import walk
 from tradewind.backbone.counting import Counted
 from tradewind.backbone.retention import unsubscribed
 from tradewind.errors import InternalError
-from tradewind.fragments.deployed import Deployed, Fragment
+from tradewind.fragments.deployed import Fragment
 from tradewind.fragments.differences import difference
-from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.runtime.assembling import Assembling, Turn
 from tradewind.runtime.gatekeeper import Gatekeeper
-from tradewind.runtime.secrets import tables_of
+from tradewind.runtime.setting import Setting
 from tradewind.runtime.turns import Turns
-from tradewind.runtime.wiring import Here, Network, Wiring, limits_of
-from tradewind.spark.buckets.dispatch import needs_arrival
-from tradewind.spark.channels.inlets import Inlets
-from tradewind.spark.channels.outlets import Outlet
-from tradewind.spark.channels.tickets import Tickets
-from tradewind.spark.delivery import Totals, Wish
-from tradewind.spark.engine import NEVER, Engine
-from tradewind.spark.intake import Intake
-from tradewind.spark.query import Report, Running
+from tradewind.runtime.wiring import Wiring, limits_of
+from tradewind.spark.delivery import Totals
+from tradewind.spark.engine import NEVER
+from tradewind.spark.query import Running
 from tradewind.spark.session import Session, another, start
-from tradewind.spark.sinks import Sink
-from tradewind.spark.sources.reading import reader
 from tradewind.spark.sources.survey import Survey
+
+__all__ = ["Setting", "Sites"]
 
 _LOOK = 0.05
 _SOON = 0.2
@@ -54,43 +48,6 @@ _PATIENCE = 30_000_000
 """So far, in microseconds, an origin may be behind the others where no freshness is wished."""
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What a run of many sites is made of, and how it is to run."""
-
-    found: Deployment
-    deployed: Deployed
-    sinks: Mapping[str, Sink]
-    state: Path
-    horizon: int | None
-    until_done: bool
-    intervals: Mapping[str, float]
-    on_batch: Callable[[Report], None]
-    network: Network = field(default_factory=Network)
-    here: Here | None = None
-    """The one site that runs in this process; without it all do."""
-    horizons: Mapping[str, int | None] = field(default_factory=dict)
-    """How late rows may come to fragments for which another time holds."""
-
-    @property
-    def own(self) -> tuple[Fragment, ...]:
-        """The fragments that run in this process."""
-        return tuple(one for one in self.deployed.fragments if self.runs(one))
-
-    def runs(self, fragment: Fragment) -> bool:
-        """Whether a fragment runs in this process."""
-        return self.here is None or fragment.site == self.here.site
-
-    @property
-    def base(self) -> Path:
-        """The folder that paths are relative to."""
-        return Path(self.found.name).resolve().parent
-
-    def folder(self, fragment: Fragment) -> Path:
-        """Where a fragment keeps its state."""
-        return self.state / "fragments" / fragment.name
-
-
 @dataclass
 class Sites:
     """A run of many sites, or of one of them."""
@@ -104,22 +61,25 @@ class Sites:
     _watching: threading.Lock = field(default_factory=threading.Lock)
     _gates: Gatekeeper | None = None
     _turns: Turns = field(default_factory=lambda: Turns((os.cpu_count() or 1) + 2))
-    _epoch: int = 0
+    _starts: int = 0
 
     def __post_init__(self) -> None:
         setting = self.setting
         name = Path(setting.found.name).stem if setting.here is None else setting.here.title
         folder, limits = setting.state / "backbone", limits_of(setting.found.channels)
-        self.wiring = Wiring(name, setting.deployed, setting.found.links, setting.network, folder, limits, setting.here)
+        self.wiring = Wiring(
+            name, setting.deployed, setting.found.links, setting.network, folder, limits, setting.here, setting.since,
+            setting.guests,
+        )  # fmt: skip
 
     def start(self) -> None:
         """Start the backbone, Spark and every fragment."""
         setting = self.setting
         self.wiring.start()
         self.session = self.spark or start(os.cpu_count() or 1, setting.state / "tmp", log=setting.state / "spark.log")
-        self._epoch = _next_epoch(setting.state)
+        self._starts = _next_start(setting.state)
         self._gates = Gatekeeper(self.wiring)
-        self._begin(self.session, setting.own)
+        self._begin(self.session, [one for one in setting.own if one.name not in setting.held])
 
     def _begin(self, session: Session, fragments: Sequence[Fragment]) -> None:
         # Those that take are there before those that give: nothing has to wait for them.
@@ -139,17 +99,45 @@ class Sites:
             for one in change.stopped:
                 if self.setting.runs(one):
                     self._end(one)
-            self.wiring.adapt(setting.deployed)
+            for one in setting.own:
+                if one.name in setting.held:
+                    self._halt(one)
+            self.wiring.adapt(setting.deployed, setting.since, setting.guests)
             self.setting = setting
-            self._begin(self.session, [one for one in change.started if setting.runs(one)])
+            wanted = [one for one in setting.own if one.name not in setting.held and one.name not in self.running]
+            self._begin(self.session, wanted)
 
-    def _end(self, fragment: Fragment) -> None:
-        """Stop a fragment for good: nothing is kept of it, or for it."""
-        one = self.running.pop(fragment.name)
+    def settle(self, fragment: Fragment) -> None:
+        """Let be seen all that a fragment that stands still had committed, should it have died before that."""
+        if self.session is None:
+            raise InternalError("what does not run is settled.")
+        with self._watching:
+            self._assembled(fragment, another(self.session)).engine.release()
+
+    def rehearse(self, fragment: Fragment, folder: Path, reads_as: str) -> None:
+        """Do aside what a fragment that is to come here would do, so that it is done quickly when it has come."""
+        if self.session is None:
+            raise InternalError("what does not run is rehearsed in.")
+        assembling = Assembling(self.setting, self.wiring)
+        assembling.rehearse(fragment, another(self.session), folder, reads_as, self._turn(fragment))
+
+    def buckets(self, fragment: Fragment) -> int:
+        """Into how many buckets a fragment deals what it remembers."""
+        return Assembling(self.setting, self.wiring).buckets(fragment)
+
+    def _halt(self, fragment: Fragment) -> None:
+        """Let a fragment stand still; all of it stays."""
+        one = self.running.pop(fragment.name, None)
+        if one is None:
+            return
         one.stop()
         one.engine.release()
         if self._gates is not None:
             self._gates.forget(one)
+
+    def _end(self, fragment: Fragment) -> None:
+        """Stop a fragment for good: nothing is kept of it, or for it."""
+        self._halt(fragment)
         for name in fragment.inputs:
             unsubscribed(self.wiring.connection, self.wiring.address(fragment.site, name), fragment.name)
         rmtree(self.setting.folder(fragment), ignore_errors=True)
@@ -168,56 +156,10 @@ class Sites:
         return max(_GATHER, _GATHERED * self.setting.intervals[fragment.name])
 
     def _assembled(self, fragment: Fragment, spark: Session) -> Running:
-        setting, connection = self.setting, self.wiring.connection
-        folder = setting.folder(fragment)
-        origins: dict[str, tuple[str, ...]] = {}
-        for stream, origin in fragment.sources:
-            origins[stream] = (*origins.get(stream, ()), origin)
-        for name in fragment.inputs:
-            known = setting.deployed.channels[name].origins
-            origins[name] = tuple(f"{stream}/{origin}" for stream, origin in known)
-        engine = Engine.at(
-            spark,
-            fragment.graph,
-            folder / "memory",
-            origins,
-            given=dict(fragment.inputs),
-            horizon=setting.horizons.get(fragment.name, setting.horizon),
-            buckets=max(1, min(setting.found.sites[fragment.site].cores, os.cpu_count() or 1)),
-            **tables_of(setting.found, fragment.site),
-        )
-        wishes = [Wish(name, fragment.graph[name], setting.found.queries[name].tentative) for name in fragment.answers]
-        sinks = {name: setting.sinks[name] for name in fragment.answers}
-        outlets = {
-            name: Outlet(connection, self.wiring.address(fragment.site, name), fragment.name, self._epoch)
-            for name in fragment.outputs
-        }
-        return Running(
-            spark,
-            engine,
-            self._intake(fragment),
-            wishes,
-            sinks,
-            folder,
-            lambda report: setting.on_batch(replace(report, fragment=fragment.name, site=fragment.site)),
-            outlets,
-            partial(self._turns.taken, _MERGING if fragment.inputs else 1),
-        )
+        return Assembling(self.setting, self.wiring).fragment(fragment, spark, self._starts, self._turn(fragment))
 
-    def _intake(self, fragment: Fragment) -> Intake:
-        setting = self.setting
-        every = [(name, origin) for name, stream in setting.found.streams.items() for origin in stream.origins]
-        arrival = _order_matters(setting.deployed, fragment)
-        inlets = None
-        if fragment.inputs:
-            addresses = {name: self.wiring.address(fragment.site, name) for name in fragment.inputs}
-            tickets = Tickets(setting.folder(fragment) / "tickets", list(addresses))
-            inlets = Inlets(self.wiring.connection, addresses, fragment.name, tickets, one_each=arrival)
-        readers = [
-            reader(setting.found.streams[stream], stream, origin, setting.base, setting.state)
-            for stream, origin in fragment.sources
-        ]
-        return Intake(readers, inlets, [every.index(place) for place in fragment.sources], arrival)
+    def _turn(self, fragment: Fragment) -> Turn:
+        return partial(self._turns.taken, _MERGING if fragment.inputs else 1)
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait for the end of a finite run, or so long; whether it has ended. What went wrong anywhere is raised."""
@@ -236,10 +178,11 @@ class Sites:
             self.wiring.raise_failures()
             own = self.setting.own
             for fragment in own:
-                if fragment.name not in self._closed and self._ended(fragment):
+                if fragment.name in self.running and fragment.name not in self._closed and self._ended(fragment):
                     self.running[fragment.name].close()
                     self._closed.add(fragment.name)
-            return len(self._closed) == len(own)
+            # A site that only passes on what others make ends with a finite run, and not before.
+            return len(self._closed) == len(own) and (bool(own) or self.setting.until_done)
 
     def _ended(self, fragment: Fragment) -> bool:
         one = self.running[fragment.name]
@@ -313,14 +256,7 @@ class Sites:
         return self.wiring.counts()
 
 
-def _order_matters(deployed: Deployed, fragment: Fragment) -> bool:
-    """Whether something here, or behind what goes out from here, depends on the order in which rows arrive."""
-    own = {*fragment.operators, *fragment.inputs.values()}
-    ordered = [node for one in deployed.fragments for node in one.operators if needs_arrival(node)]
-    return any(node in own for node in walk(*ordered))
-
-
-def _next_epoch(state: Path) -> int:
+def _next_start(state: Path) -> int:
     """The number of this run of a state folder, written down before anything is done under it."""
     path = state / "epoch.json"
     epoch = json.loads(path.read_text())["epoch"] + 1 if path.exists() else 1

@@ -30,6 +30,7 @@ from tradewind.fragments.deployed import Deployed
 from tradewind.fragments.differences import difference
 from tradewind.frontends.deployment.model import ChannelKeys, Link
 from tradewind.runtime.published import publish
+from tradewind.runtime.sweeping import sweep
 
 _TIDY = 10.0
 _MEGABYTE, _SECOND = 1_000_000, 1_000_000
@@ -80,18 +81,25 @@ class Wiring:
     folder: Path
     limits: Limits = field(default_factory=Limits)
     here: Here | None = None
+    since: Mapping[str, int] = field(default_factory=dict)
+    """From which epoch on channels come from where they come from now, if that was otherwise before."""
+    guests: frozenset[str] = frozenset()
+    """Those who may be subscribed here besides the fragments and links that read channels."""
     _server: Server | None = None
     _connection: Connection | None = None
     _links: Links | None = None
     _news: list[News] = field(default_factory=list)
     _met: dict[str, Reach] = field(default_factory=dict)
     """The neighbours that channels come from."""
+    _taps: dict[tuple[str, str], RemoteTap] = field(default_factory=dict)
+    """Where they are taken from, by neighbour and channel."""
     _services: dict[str, LinkService] = field(default_factory=dict)
     """By neighbour, what answers those that channels go to."""
     _counts: dict[tuple[str, str], Counted] = field(default_factory=dict)
     _stopping: threading.Event = field(default_factory=threading.Event)
     _janitor: threading.Thread | None = None
     _untidy: TradewindError | None = None
+    _changing: threading.Lock = field(default_factory=threading.Lock)
 
     def start(self) -> None:
         """Start the server, make all channels, and let the links carry them."""
@@ -100,31 +108,56 @@ class Wiring:
         self._connection = Connection.open(self.url)
         self._links = Links(self.url, self.name, self._shapes(), disturbances=self.network.disturbances)
         self._open(self._connection, self._links, self.deployed)
+        if self.here is not None:
+            sweep(self._connection, self.name, self.here.site, self.deployed, self.guests)
         self._links.start()
         publish(self._connection, self.name, self.deployed)
         self._janitor = threading.Thread(target=self._tidy_always, name="tradewind-janitor", daemon=True)
         self._janitor.start()
 
-    def adapt(self, deployed: Deployed) -> None:
-        """Channels that are new, that go further, or that nobody wants any more; all others go on."""
+    def adapt(
+        self, deployed: Deployed, since: Mapping[str, int] | None = None, guests: frozenset[str] = frozenset()
+    ) -> None:
+        """Channels that are new, that go further or come from elsewhere, or that nobody wants; all others go on."""
         change = difference(self.deployed, deployed)
+        self.since, self.guests = since or {}, guests
         self._open(self.connection, self.links_between, deployed)
+        with self._changing:
+            before, self.deployed = self.deployed, deployed
         for start, end, name in change.dropped:
             if self._has(end):
+                self._taps.pop((start, name), None)
                 self.links_between.drop(start, end, name)
-        gone = {
-            self.address(site, channel.name)
-            for channel in self.deployed.channels.values()
-            for site in channel.sites
-            if self._has(site)
-            and (channel.name not in deployed.channels or site not in deployed.channels[channel.name].sites)
-        }
-        self.deployed = deployed
-        for address in gone:
-            for news in self._news:
-                news.drop(address)
-            delete(self.connection, address)
+        for name, channel in before.channels.items():
+            for site in filter(self._has, channel.sites):
+                if name not in deployed.channels or site not in deployed.channels[name].sites:
+                    self._delete(self.address(site, name))
+        self._part()
+        if self.here is not None and not guests:
+            sweep(self.connection, self.name, self.here.site, deployed, guests)
         publish(self.connection, self.name, self.deployed)
+
+    def _delete(self, address: Address) -> None:
+        for news in self._news:
+            news.drop(address)
+        delete(self.connection, address)
+
+    def _part(self) -> None:
+        """Let go of neighbours with whom nothing is exchanged any more."""
+        if self.here is None:
+            return
+        hops = {hop for channel in self.deployed.channels.values() for hop in channel.hops}
+        for far in [one for one in self._met if (one, self.here.site) not in hops]:
+            self._met.pop(far).close()
+        for far in [one for one in self._services if (self.here.site, one) not in hops]:
+            self._services.pop(far).close()
+
+    def linked(self, channel: str) -> bool:
+        """Whether a channel is made here, or known to be kept for us where it comes from."""
+        if self.here is None or self.deployed.channels[channel].site == self.here.site:
+            return True
+        ways = (start for start, end in self.deployed.channels[channel].hops if end == self.here.site)
+        return any(tap.held for start in ways if (tap := self._taps.get((start, channel))) is not None)
 
     def _open(self, connection: Connection, links: Links, some: Deployed) -> None:
         for channel in some.channels.values():
@@ -147,7 +180,11 @@ class Wiring:
             return None
         if begin not in self._met:
             self._met[begin] = Reach.open(self.here.link_url(begin), begin)
-        return RemoteTap(self._met[begin], self.address(begin, channel))
+        if (begin, channel) not in self._taps:
+            self._taps[begin, channel] = RemoteTap(
+                self._met[begin], self.address(begin, channel), self.since.get(channel, 0)
+            )
+        return self._taps[begin, channel]
 
     def _serve(self, connection: Connection, far: str) -> None:
         """Answer a neighbour that takes channels from here."""
@@ -240,9 +277,11 @@ class Wiring:
         """Remove what all who read a channel have read, unless it is to be kept."""
         for channel in self.deployed.channels.values():
             for site in filter(self._has, channel.sites):
-                if self._stopping.is_set():
-                    return
-                trim(self.connection, self.address(site, channel.name), self.limits)
+                with self._changing:
+                    if self._stopping.is_set():
+                        return
+                    if channel == self.deployed.channels.get(channel.name):
+                        trim(self.connection, self.address(site, channel.name), self.limits)
 
     def raise_failures(self) -> None:
         """Raise what has ended a part of it."""
@@ -271,6 +310,7 @@ class Wiring:
             self._services.popitem()[1].close()
         while self._met:
             self._met.popitem()[1].close()
+        self._taps.clear()
         if self._connection is not None:
             self._connection.close()
             self._connection = None

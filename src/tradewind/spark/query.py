@@ -91,7 +91,7 @@ class Running:
             "checkpointLocation", str(self.folder / "offsets")
         )
         timed = writer.trigger(availableNow=True) if interval is None else writer.trigger(
-            processingTime=f"{interval} seconds"
+            processingTime=f"{interval:.3f} seconds"
         )  # fmt: skip
         self._query = timed.start()
         self._started.set()

@@ -28,7 +28,7 @@ from tradewind.runtime.cluster.desired import Desired, opened, sites_of
 from tradewind.runtime.cluster.dialling import dials, neighbours
 from tradewind.runtime.cluster.footprint import disk_free_bytes, memory_bytes
 from tradewind.runtime.cluster.reports import SiteReport
-from tradewind.runtime.cluster.site_run import Place, SiteRun
+from tradewind.runtime.cluster.site_run import Place, SiteRun, discard
 from tradewind.spark.session import Session, forget, lives, start
 from tradewind.trust.identity import Identity
 
@@ -150,14 +150,22 @@ class Agent:
         if self._run is not None and (wanted is None or not mine or self._run.wanted.title != wanted.title):
             self._run.remove()
             self._run = None
-        if self._server is None or wanted is None or not mine:
+        if self._server is None:
+            return
+        for old in (self.post.state / "runs").glob("*"):
+            # It was ended while nobody was here.
+            if wanted is None or not mine or old.name != wanted.title:
+                with suppress(TradewindError):
+                    discard(old, self._server.url)
+        if wanted is None or not mine:
             return
         self._server.reconfigure(self._leaf(desired))
         if self._run is None:
             place = Place(site, self.post.root, self.post.state)
             self._run = SiteRun(
-                place, wanted, self._server.url, self._server.link_url, self._spark, self.show, self.clock
-            )
+                place, wanted, self._server.url, self._server.link_url, self._spark, self.show, self.clock,
+                self._control,
+            )  # fmt: skip
         elif self._run.wanted != wanted:
             self._run.adapt(wanted)
 
@@ -232,6 +240,10 @@ class Agent:
     def _leaf(self, desired: Desired) -> Leaf:
         identity, wanted = self.post.identity, desired.wanted
         far = [] if wanted is None else neighbours(self.post.site, wanted.deployed)
+        if wanted is not None and wanted.move is not None:
+            # What flows when a fragment has moved is prepared for before.
+            pairs = [pair for pair in wanted.move.links if self.post.site in pair]
+            far = sorted({*far, *(site for pair in pairs for site in pair if site != self.post.site)})
         own = {self.post.site: address} if (address := self._address()) is not None else {}
         addresses = {**desired.addresses, **own}
         met = tuple(

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tradewind.fragments.deployed import Deployed, Fragment
+from tradewind.fragments.deployed import Channel, Deployed, Fragment
 from tradewind.fragments.differences import difference
 from tradewind.fragments.triggers import queries_of
 from tradewind.runtime.cluster.desired import Wanted, sites_of
+from tradewind.runtime.cluster.moving_routes import upstream
 
 _NOTHING = Deployed((), {})
 _HOUR, _GB = 3600.0, 1e9
@@ -71,15 +72,25 @@ class Changes:
 
 
 def begins_anew(before: Wanted | None, after: Wanted, whole: Mapping[str, bool]) -> bool:
-    """Whether a deployment has to begin from nothing: it is another one, or something new would read a channel that
-    does not hold any more all that was ever sent on it.
+    """Whether a deployment has to begin from nothing: it is another one, a channel would come to a site by another way
+    than it does, or something new would read one that does not hold any more all that was ever sent on it.
     """
     if before is None or before.name != after.name or before.until_done != after.until_done:
+        return True
+    if any(_turned(channel, after.deployed.channels.get(name)) for name, channel in before.deployed.channels.items()):
         return True
     started = difference(before.deployed, after.deployed).started
     return any(
         name in before.deployed.channels and not whole.get(name, False) for one in started for name in one.inputs
     )
+
+
+def _turned(before: Channel, after: Channel | None) -> bool:
+    """Whether a channel would be made, or come to a site that has it, from elsewhere."""
+    if after is None:
+        return False
+    ways = upstream(after)
+    return before.site != after.site or any(ways.get(end, start) != start for start, end in before.hops)
 
 
 def without(deployed: Deployed, queries: Iterable[str]) -> Deployed:
@@ -97,7 +108,7 @@ def without(deployed: Deployed, queries: Iterable[str]) -> Deployed:
 
 def _content(wanted: Wanted) -> tuple[Any, ...]:
     names = tuple(sorted(one.name for one in wanted.deployed.fragments))
-    hops = tuple(sorted((name, one.hops) for name, one in wanted.deployed.channels.items()))
+    hops = tuple(sorted((name, one.site, one.hops) for name, one in wanted.deployed.channels.items()))
     return wanted.text, wanted.added, wanted.removed, wanted.until_done, names, hops
 
 

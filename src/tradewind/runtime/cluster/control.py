@@ -9,9 +9,11 @@ from typing import Any
 
 from tradewind.backbone import catalog
 from tradewind.backbone.connection import Connection
+from tradewind.backbone.control import NEWS
 from tradewind.backbone.names import token
-from tradewind.errors import TradewindError
+from tradewind.errors import RunError, TradewindError
 from tradewind.runtime.cluster.desired import BUCKET, KEY
+from tradewind.runtime.cluster.moving_reports import MoveTold, move_subject
 from tradewind.runtime.cluster.orders import answer_subject, obeyed, order_subject
 from tradewind.runtime.cluster.reports import SiteReport
 from tradewind.trust.identity import Identity
@@ -39,6 +41,8 @@ class Control:
         self._record: dict[str, Any] | None = None
         self._known: dict[str, Any] | None = None
         self._report: SiteReport | None = None
+        self._move: MoveTold | None = None
+        self._wake = threading.Event()
         self._stopping = threading.Event()
         self.problem: str | None = None
         self._thread = threading.Thread(target=self._talk, name="tradewind-control", daemon=True)
@@ -55,15 +59,32 @@ class Control:
         with self._lock:
             self._report = report
 
+    def tell_move(self, told: MoveTold) -> None:
+        """Send a report on a move, at once, in place of one that has not been sent yet."""
+        with self._lock:
+            self._move = told
+        self._wake.set()
+
+    def connection(self) -> Connection:
+        """The connection to the coordinator; an error while it is away."""
+        if self._connection is None:
+            raise RunError("the coordinator is away.", where=self._url)
+        return self._connection
+
     def close(self) -> None:
         """End the talk."""
         self._stopping.set()
+        self._wake.set()
         self._thread.join()
         if self._connection is not None:
             self._connection.close()
 
     def _talk(self) -> None:
-        while not self._stopping.wait(_LOOK):
+        while not self._stopping.is_set():
+            self._wake.wait(_LOOK)
+            self._wake.clear()
+            if self._stopping.is_set():
+                return
             try:
                 self._exchange()
                 self.problem = None
@@ -86,8 +107,12 @@ class Control:
                 whom=COORDINATOR,
             )
             self._connection.subscribe(order_subject(self._site), self._obey)
+            self._connection.subscribe(NEWS, lambda _subject, _payload: self._wake.set())
         with self._lock:
             report, self._report = self._report, None
+            move, self._move = self._move, None
+        if move is not None:
+            self._connection.publish(move_subject(self._site), move.encoded())
         if report is not None:
             self._connection.publish(report_subject(self._site), report.encoded())
         record = catalog.get(self._connection, BUCKET, KEY)

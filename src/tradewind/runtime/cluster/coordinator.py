@@ -1,95 +1,51 @@
-"""The coordinator: it says what is wanted, knows how it goes, and lets sites in and shuts them out.
-
-What is wanted, and who belongs to the cluster, lies in its folder; a coordinator that starts again finds everything,
-and while it is away the sites go on with what was wanted last.
-"""
+"""The coordinator: it says what is wanted, lets sites in and shuts them out, and leads fragments from site to site."""
 
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tradewind.backbone import catalog
-from tradewind.backbone.connection import Connection
-from tradewind.backbone.control import ControlServer
-from tradewind.errors import DataError, DeploymentError, InputError, InternalError, RunError, unknown
+from tradewind.backbone import catalog, parcels
+from tradewind.errors import DataError, DeploymentError, InputError, RunError, unknown
 from tradewind.frontends.deployment.check import load
-from tradewind.frontends.deployment.deployment import Deployment
-from tradewind.runtime.cluster import views
 from tradewind.runtime.cluster.changes import Changes, begins_anew, without
-from tradewind.runtime.cluster.desired import BUCKET, KEY, Desired, Wanted, opened, sealed
-from tradewind.runtime.cluster.dialling import unreachable
-from tradewind.runtime.cluster.members import Members
-from tradewind.runtime.cluster.orders import Questions
-from tradewind.runtime.cluster.planning import wanted_also, wanted_of
-from tradewind.runtime.cluster.registry import Registry, status_of
+from tradewind.runtime.cluster.desired import BUCKET, Wanted
+from tradewind.runtime.cluster.moving import Move
+from tradewind.runtime.cluster.moving_lead import begun
+from tradewind.runtime.cluster.moving_reports import SUBJECT, told_of
+from tradewind.runtime.cluster.moving_routes import Roads
+from tradewind.runtime.cluster.planning import wanted_also, wanted_of, with_moves
 from tradewind.runtime.cluster.reports import report_of
-from tradewind.trust.names import COORDINATOR
+from tradewind.runtime.cluster.ruling import Office
+from tradewind.runtime.cluster.showing import Showing
+
+__all__ = ["Coordinator", "Office"]
 
 _REPORTS, _ANSWERS = "tw.report.*.state", "tw.report.*.answer"
 _TICK = 0.5
 
 
-@dataclass(frozen=True)
-class Office:
-    """Where a coordinator is: its folder, where its backbone listens, under which names it is reached, and the folder
-    that paths of deployments are relative to when it measures streams for planning.
-    """
-
-    folder: Path
-    listen: tuple[str, int]
-    hosts: Sequence[str] = ()
-    root: Path = field(default_factory=Path.cwd)
-    imitate: bool = False
-    """Whether links are slowed down to what is declared of them, on one machine."""
-
-
 @dataclass
-class Coordinator:
+class Coordinator(Showing):
     """A coordinator that leads. Its methods may be called from any thread, and give plain data."""
 
-    office: Office
-    clock: Callable[[], float] = time.perf_counter
-    registry: Registry = field(default_factory=Registry)
-    members: Members = field(init=False)
-    _desired: Desired = field(default_factory=lambda: Desired(0))
-    _server: ControlServer | None = None
-    _connection: Connection | None = None
-    _lock: threading.RLock = field(default_factory=threading.RLock)
     _stopping: threading.Event = field(default_factory=threading.Event)
     _ticker: threading.Thread | None = None
-    _questions: Questions = field(init=False)
-    _since: float = field(default_factory=time.time)  # noqa: TID251 - for people
-
-    def __post_init__(self) -> None:
-        self.members = Members(self.office.folder / "trust", self.office.hosts)
+    _roads: tuple[int, Roads] | None = None
+    """Those that the move of a term goes by."""
 
     # --- its life ---------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Begin to lead: sites may connect when this returns."""
-        own = self.members.own
-        self._server = ControlServer.start(
-            self.office.folder / "backbone", self.office.listen, own.certificate, own.key, own.ca,
-            self.members.principals(), COORDINATOR,
-        )  # fmt: skip
         try:
-            self._connection = Connection.open(self._server.url, tls=own.client_context(), whom=COORDINATOR)
-            record = catalog.get(self._connection, BUCKET, KEY)
-            if record is not None:
-                self._desired = opened(record, self.members.authority.verifying_key)
-            else:
-                self._say(self._desired)
-            for site in self.members.sites():
-                self.registry.admit(site)
-            self._questions = Questions(self._connection.publish)
-            self._connection.subscribe(_REPORTS, self._reported)
-            self._connection.subscribe(_ANSWERS, self._answered)
+            self._open()
+            for subject, told in ((_REPORTS, self._reported), (_ANSWERS, self._answered), (SUBJECT, self._move_told)):
+                self._wired.subscribe(subject, told)
         except BaseException:
             self.stop_leading()
             raise
@@ -101,40 +57,19 @@ class Coordinator:
         self._stopping.set()
         if self._ticker is not None:
             self._ticker.join()
-        if self._connection is not None:
-            self._connection.close()
-        if self._server is not None:
-            self._server.stop()
-
-    @property
-    def port(self) -> int:
-        """Where sites connect."""
-        if self._server is None:
-            raise InternalError("the coordinator has not been started.")
-        return self._server.port
+        self._close()
 
     def _tick(self) -> None:
-        """Tell sites where others are, once that has changed."""
+        """Tell sites where others are, once that has changed, and lead on what moves."""
         while not self._stopping.wait(_TICK):
             with self._lock, suppress(RunError):
                 known = {**self._desired.addresses, **self.registry.addresses()}
                 known = {site: one for site, one in known.items() if site in self._desired.principals}
                 if known != self._desired.addresses:
                     self._want(addresses=known)
+                self._lead_on()
 
     # --- what is wanted ---------------------------------------------------------------------------------------
-
-    def _want(self, **changes: Any) -> Desired:
-        with self._lock:
-            self._say(self._desired.next(**changes))
-            return self._desired
-
-    def _say(self, desired: Desired) -> None:
-        if self._connection is None:
-            raise InternalError("the coordinator has not been started.")
-        catalog.put(self._connection, BUCKET, KEY, sealed(desired, self.members.authority.sign))
-        self._desired = desired
-        self.registry.version += 1
 
     def check(self, text: str, called: str) -> list[dict[str, Any]]:
         """All that is wrong with a deployment's text."""
@@ -149,14 +84,18 @@ class Coordinator:
         before = self._desired.wanted
         after = replace(wanted_of(found, text, planner, self.office.folder / "figures"), until_done=until_done)
         same = before is not None and before.name == after.name
+        plain: Wanted | None = None
         if same and before is not None and before.text == text and before.planner == planner and not fresh:
-            # Nothing was changed: what was added and removed since stays so.
+            # Nothing was changed: what was added and removed since stays so, and so does what has moved.
             after = before if before.until_done == until_done else replace(before, until_done=until_done)
+        elif same and before is not None:
+            plain, after = after, with_moves(after, before, Roads.of(found))
         anew = fresh or begins_anew(before, after, self._whole())
         generation = before.generation if before is not None else 0
         known = catalog.get(self._wired, BUCKET, "generation") or {"generation": 0}
         if anew:
             generation = max(generation, int(known["generation"])) + 1
+            after = plain or after
         after = replace(after, generation=generation, fresh=fresh or (same and anew), imitate=self.office.imitate)
         return Changes(before, after, anew)
 
@@ -185,6 +124,8 @@ class Coordinator:
                     f"epoch {self._desired.epoch} is wanted by now, not {expected_epoch}.",
                     hint="somebody else has changed it: look at the difference again.",
                 )
+            if self._desired.wanted is not None:
+                self._settled()
             changes = self._changed(text, called, planner, until_done, fresh)
             shown = changes.to_json()
             if not changes.nothing and changes.after is not None:
@@ -204,14 +145,14 @@ class Coordinator:
         with self._lock:
             whole = [name for name, all_of_it in self._whole().items() if all_of_it]
             figures = self.office.folder / "figures"
-            after, names = wanted_also(self._running(), text, whole, self.office.root, figures)
+            after, names = wanted_also(self._settled(), text, whole, self.office.root, figures)
             self._want(wanted=after)
             return {"epoch": self._desired.epoch, "added": names}
 
     def remove(self, query: str) -> dict[str, Any]:
         """Answer a query no more; what only it needs is stopped, and all else goes on."""
         with self._lock:
-            wanted = self._running()
+            wanted = self._settled()
             answered = [name for one in wanted.deployed.fragments for name in one.answers]
             if query not in answered or query in wanted.removed:
                 raise unknown("query", query, [name for name in answered if name not in wanted.removed])
@@ -219,10 +160,63 @@ class Coordinator:
             self._want(wanted=replace(wanted, removed=removed, deployed=without(wanted.deployed, removed)))
             return {"epoch": self._desired.epoch, "removed": query}
 
-    def _running(self) -> Wanted:
-        if self._desired.wanted is None:
-            raise InputError("nothing runs.", hint="tradewind apply FILE.")
-        return self._desired.wanted
+    def move(self, query_or_fragment: str, site: str) -> dict[str, Any]:
+        """Move a fragment that runs, or what merges for a query, to another site, with its state."""
+        with self._lock:
+            wanted = self._settled()
+            found = wanted.declared(self.office.root)
+            if site not in found.sites:
+                raise unknown("site", site, found.sites)
+            after = begun(wanted, query_or_fragment, site, Roads.of(found))
+            move = after.move
+            if move is None:
+                raise InputError(f"{query_or_fragment!r} cannot be moved.")
+            self._require_there(move)
+            parcels.opened(self._wired)
+            self._want(wanted=after)
+            self._lead_on()
+            return {
+                "epoch": self._desired.epoch, "term": move.term, "fragment": move.fragment,
+                "arrives_as": move.arrives_as, "source": move.source, "target": move.target,
+            }  # fmt: skip
+
+    def _require_there(self, move: Move) -> None:
+        """Both sites are there, know what is wanted, and whoever is to exchange rows can reach each other."""
+        for site in (move.source, move.target):
+            heard = self.registry.heard.get(site)
+            if heard is None or self.registry.state_of(site, self.clock()) != "alive":
+                raise RunError(f"site {site!r} is not there.", hint=f"tradewind agent --site {site}.")
+            if heard.report.epoch < self._desired.epoch:
+                raise RunError(f"site {site!r} is not up to date yet.", hint="try again in a moment.")
+        for one, two in move.links:
+            if one not in self._desired.addresses and two not in self._desired.addresses:
+                raise RunError(
+                    f"{one} and {two} would have to exchange rows, and cannot reach each other.",
+                    hint="start one of their agents with --listen.",
+                )
+
+    def _settled(self) -> Wanted:
+        """What runs, where it is; refused while something moves."""
+        wanted = self._running()
+        if wanted.move is not None:
+            raise RunError(
+                f"fragment {wanted.move.fragment!r} is on its way to {wanted.move.target!r}.",
+                hint="wait until it is there: tradewind status shows its moves.",
+            )
+        return wanted
+
+    def _lead_on(self) -> None:
+        """Go over to the next phase of a move, once it is time."""
+        wanted = self._desired.wanted
+        if wanted is None or wanted.move is None:
+            return
+        if self._roads is None or self._roads[0] != wanted.move.term:
+            self._roads = wanted.move.term, Roads.of(wanted.declared(self.office.root))
+        after = self._lead.next(wanted, self._roads[1], self.clock())
+        if after is not None:
+            self._want(wanted=after)
+            if after.move is None:
+                parcels.closed(self._wired)
 
     def _whole(self) -> dict[str, bool]:
         """Of each channel, whether it holds all that was ever sent on it, at every site where it is."""
@@ -280,7 +274,7 @@ class Coordinator:
         if self._server is not None:
             self._server.reconfigure(self.members.principals())
 
-    # --- how it goes ------------------------------------------------------------------------------------------
+    # --- what sites tell --------------------------------------------------------------------------------------
 
     def _reported(self, subject: str, payload: bytes) -> None:
         """A report has come. Its subject tells whose it is: the server lets nobody use another's."""
@@ -296,96 +290,25 @@ class Coordinator:
         with self._lock:
             self.registry.take(report, self.clock())
 
+    def _move_told(self, subject: str, payload: bytes) -> None:
+        """A site tells how far it is with a move."""
+        site = self.members.called(subject.split(".")[2])
+        try:
+            if site is None:
+                raise DataError("a report comes from nobody.")
+            told = told_of(site, payload)
+        except DataError:
+            self.registry.refused += 1
+            return
+        with self._lock, suppress(RunError):
+            self.registry.version += 1
+            self._lead.take(told)
+            self._lead_on()
+
     def _answered(self, subject: str, payload: bytes) -> None:
         site = self.members.called(subject.split(".")[2])
         if site is not None:
             self._questions.answered(site, payload)
-
-    def version(self) -> int:
-        """Grows when anything changes that `status` tells."""
-        return self.registry.version
-
-    def declared(self) -> Deployment | None:
-        """What is declared by what is wanted."""
-        wanted = self._desired.wanted
-        return None if wanted is None else wanted.declared(self.office.root)
-
-    def fragments(self) -> list[str]:
-        """What is wanted to run, by name."""
-        wanted = self._desired.wanted
-        return [] if wanted is None else [one.name for one in wanted.deployed.fragments]
-
-    def status(self) -> dict[str, Any]:
-        """How everything is."""
-        with self._lock:
-            found = self.declared()
-            known = status_of(self.registry, self._desired, found.sites if found is not None else (), self.clock())
-            known["coordinator"] = {"leader": True, "since": self._since, "refused_reports": self.registry.refused}
-            known["warnings"] = self._warnings()
-            return known
-
-    def _warnings(self) -> list[str]:
-        wanted = self._desired.wanted
-        if wanted is None:
-            return []
-        apart = unreachable(wanted.deployed, self._desired.addresses, self.registry.heard)
-        return [
-            f"{one} and {two} cannot reach each other: start one of their agents with --listen." for one, two in apart
-        ]
-
-    def streams(self) -> list[dict[str, Any]]:
-        """The streams that run between sites."""
-        with self._lock:
-            return views.streams(self._desired.wanted, self.registry)
-
-    def entities(self) -> list[dict[str, str]]:
-        """All that has a name."""
-        with self._lock:
-            return views.entities(self.declared(), self._desired.wanted)
-
-    def describe(self, name: str) -> dict[str, Any]:
-        """What is known of one thing."""
-        with self._lock:
-            return views.described(name, self.declared(), self._desired.wanted, self.status(), self.registry)
-
-    def rows(self, query: str, limit: int = 1000) -> list[dict[str, Any]]:
-        """The first rows of a query's answer, asked of the site where it is delivered."""
-        answered = {name: one.site for one in self._running().deployed.fragments for name in one.answers}
-        if query not in answered or query in self._running().removed:
-            raise unknown("query", query, answered)
-        found: list[dict[str, Any]] = self._questions.ask(
-            answered[query], {"kind": "rows", "query": query, "limit": limit}
-        )
-        return found
-
-    def push(self, stream: str, rows: list[dict[str, Any]]) -> int:
-        """Give rows to a stream that rows are pushed into, at the one site where it is; how many were taken."""
-        found = self.declared()
-        if found is None or stream not in found.streams:
-            raise unknown("stream", stream, found.streams if found is not None else ())
-        places = [site for site, origin in found.streams[stream].origins.items() if origin.format == "push"]
-        if len(places) != 1:
-            raise InputError(
-                f"rows cannot be pushed into stream {stream!r} from here: {len(places)} sites take them.",
-                hint="declare one origin of it with format: push.",
-            )
-        return int(self._questions.ask(places[0], {"kind": "push", "stream": stream, "rows": rows}))
-
-    def stats(self) -> dict[str, Any]:
-        """How everything does."""
-        with self._lock:
-            return views.stats(self.status(), self.registry)
-
-    def metrics(self) -> list[views.Sample]:
-        """The same for Prometheus."""
-        with self._lock:
-            return views.metrics(self.status(), self.registry)
-
-    @property
-    def _wired(self) -> Connection:
-        if self._connection is None:
-            raise InternalError("the coordinator has not been started.")
-        return self._connection
 
 
 def _plain_name(called: str) -> str:

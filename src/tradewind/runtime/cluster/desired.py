@@ -17,9 +17,10 @@ from tradewind.fragments.deployed import Deployed
 from tradewind.fragments.written import from_data, to_data
 from tradewind.frontends.deployment.check import load, load_more
 from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.runtime.cluster.moving import Move, Moved
 from tradewind.trust.signing import verify
 
-_FORMAT = 1
+_FORMAT = 2
 BUCKET, KEY = "desired", "current"
 
 
@@ -67,6 +68,14 @@ class Wanted:
     """Whether what earlier deployments delivered to the same places is removed."""
     imitate: bool = False
     flows: tuple[Flow, ...] = ()
+    move: Move | None = None
+    """The fragment that is on its way to another site."""
+    moved: tuple[Moved, ...] = ()
+    """Those that have moved."""
+    term: int = 0
+    """That of the last move, whatever became of it."""
+    terms: Mapping[str, int] = field(default_factory=dict)
+    """The terms of the moves by which fragments came to where they are."""
 
     def declared(self, base: Path) -> Deployment:
         """All that its texts declare; paths are relative to a folder."""
@@ -96,6 +105,10 @@ class Wanted:
             "fresh": self.fresh,
             "imitate": self.imitate,
             "flows": [[one.start, one.end, one.planned, one.shipped, one.usd_per_gb] for one in self.flows],
+            "move": None if self.move is None else self.move.to_json(),
+            "moved": [one.to_json() for one in self.moved],
+            "term": self.term,
+            "terms": dict(self.terms),
         }
 
     @staticmethod
@@ -118,6 +131,10 @@ class Wanted:
             fresh=bool(data["fresh"]),
             imitate=bool(data["imitate"]),
             flows=tuple(Flow(_text(a), _text(b), float(p), float(s), float(u)) for a, b, p, s, u in data["flows"]),
+            move=None if data["move"] is None else Move.from_json(data["move"]),
+            moved=tuple(map(Moved.from_json, data["moved"])),
+            term=_whole(data["term"]),
+            terms={_text(name): _whole(value) for name, value in data["terms"].items()},
         )
 
 
@@ -162,6 +179,12 @@ class Desired:
             if isinstance(error, InputError):
                 raise
             raise GraphError(f"what is wanted has a wrong form: {type(error).__name__}: {error}.") from None
+
+
+def held_at(wanted: Wanted, site: str) -> frozenset[str]:
+    """The fragments of a site that stand still because their state is being handed over."""
+    move = wanted.move
+    return frozenset([move.fragment] if move is not None and move.source == site and move.phase == "handing" else [])
 
 
 def sealed(desired: Desired, sign: Callable[[bytes], str]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ the key of its certificate is made here and never leaves.
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import json
 import ssl
@@ -27,10 +28,21 @@ _FILE = "coordinator.json"
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """A site's identity, and where its coordinator's backbone is (`host:port`)."""
+    """A site's identity, where its coordinator's backbone is (`host:port`), and the hash of the token that it cost."""
 
     identity: Identity
     coordinator: str
+    token: str = ""
+
+    def came_by(self, text: str) -> bool:
+        """Whether it was got by this `TOKEN@HOST`, or by a file that is not there any more: nothing is to be done. By
+        another token a site that was shut out comes back.
+        """
+        given = text.rpartition("@")[0]
+        try:
+            return not self.token or _hashed(_token(given)) == self.token
+        except InputError:
+            return True
 
 
 def membership(folder: Path) -> Membership | None:
@@ -38,7 +50,8 @@ def membership(folder: Path) -> Membership | None:
     identity, path = Identity.load(folder), folder / _FILE
     if identity is None or not path.exists():
         return None
-    return Membership(identity, str(json.loads(path.read_text())["coordinator"]))
+    known = json.loads(path.read_text())
+    return Membership(identity, str(known["coordinator"]), str(known.get("token", "")))
 
 
 def join(text: str, site: str, folder: Path) -> Membership:
@@ -57,8 +70,13 @@ def join(text: str, site: str, folder: Path) -> Membership:
     answer = _joined(place, context, {"token": token_text, "csr": request.decode()})
     identity = Identity.received(folder, site, answer["certificate"].encode(), ca, answer["verifying_key"])
     coordinator = f"{place[0]}:{int(answer['port'])}"
-    (folder / _FILE).write_text(json.dumps({"coordinator": coordinator}))
-    return Membership(identity, coordinator)
+    made = Membership(identity, coordinator, _hashed(token_text))
+    (folder / _FILE).write_text(json.dumps({"coordinator": made.coordinator, "token": made.token}))
+    return made
+
+
+def _hashed(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
 
 
 def _token(given: str) -> str:

@@ -16,11 +16,20 @@ Phase = Literal["preparing", "handing", "taking"]
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """The state of a fragment as it is sent: its SHA-256, its bytes, and how many pieces it comes in."""
+    """The state of a fragment as it is sent: its SHA-256, its bytes, how many pieces it comes in, and how many bytes
+    are remembered by it.
+    """
 
     digest: str
     size: int
     pieces: int
+    state_bytes: int = 0
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Parcel:
+        """What was written, checked anew; a `TypeError` when it cannot be."""
+        numbers = (_number(data[key]) for key in ("size", "pieces", "state_bytes"))
+        return Parcel(_word(data["digest"]), *numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +65,7 @@ class Move:
             _word(data["target"]),
             tuple((_word(one), _word(two)) for one, two in data["links"]),
             phase,
-            None
-            if parcel is None
-            else Parcel(_word(parcel["digest"]), _number(parcel["size"]), _number(parcel["pieces"])),
+            None if parcel is None else Parcel.from_json(parcel),
         )
 
 
@@ -66,8 +73,9 @@ class Move:
 class Moved:
     """A move that is over, and what it took.
 
-    The fragment stood still for `pause_seconds`. `silent_seconds` are those between its last batch at the one site and
-    the first at the other, where there was one soon enough. `state_bytes` is what it remembered, `bytes` what was sent.
+    The fragment stood still for `pause_seconds`, unless nobody was there to measure it. `silent_seconds` are those
+    between its last batch at the one site and the first at the other, where there was one soon enough. `state_bytes` is
+    what it remembered, `bytes` what was sent.
     """
 
     term: int
@@ -78,7 +86,7 @@ class Moved:
     after: int
     """How many texts of queries had been added by then."""
     preparing_seconds: float = 0.0
-    pause_seconds: float = 0.0
+    pause_seconds: float | None = None
     silent_seconds: float | None = None
     state_bytes: int = 0
     bytes: int = 0
@@ -90,7 +98,6 @@ class Moved:
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Moved:
         """What was written, checked anew; a `TypeError` or a `ValueError` when it cannot be."""
-        silent = data["silent_seconds"]
         return Moved(
             _number(data["term"]),
             _word(data["fragment"]),
@@ -99,8 +106,8 @@ class Moved:
             _word(data["target"]),
             _number(data["after"]),
             float(data["preparing_seconds"]),
-            float(data["pause_seconds"]),
-            None if silent is None else float(silent),
+            _seconds(data["pause_seconds"]),
+            _seconds(data["silent_seconds"]),
             _number(data["state_bytes"]),
             _number(data["bytes"]),
         )
@@ -110,6 +117,10 @@ def _word(value: Any) -> str:
     if not isinstance(value, str) or not 0 < len(value) <= 300:
         raise TypeError(f"{str(value)[:60]!r} is no name")
     return value
+
+
+def _seconds(value: Any) -> float | None:
+    return None if value is None else float(value)
 
 
 def _number(value: Any) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -18,18 +19,22 @@ from tradewind.algebra.plain import as_object
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import BOOLEAN
 from tradewind.backbone import catalog
+from tradewind.backbone.connection import Connection
 from tradewind.backbone.retention import whole
 from tradewind.errors import InputError, TradewindError, unknown
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.answers import answer_of, in_order
 from tradewind.runtime.asked import horizon_of
-from tradewind.runtime.cluster.desired import Wanted
+from tradewind.runtime.cluster.desired import Wanted, held_at
+from tradewind.runtime.cluster.moving_site import Batches, Courier, SiteMove, guests_of
 from tradewind.runtime.cluster.places import at_site
 from tradewind.runtime.cluster.reports import AnswerTold, ChannelTold, FragmentTold, LinkTold, ReadTold
 from tradewind.runtime.places import prepare, refuse_foreign, sink_of
 from tradewind.runtime.pushes import Pushes
-from tradewind.runtime.sites import Setting, Sites
-from tradewind.runtime.wiring import Here, Network
+from tradewind.runtime.setting import Setting
+from tradewind.runtime.sites import Sites
+from tradewind.runtime.sweeping import remove_all
+from tradewind.runtime.wiring import Here, Network, limits_of
 from tradewind.spark.query import Report
 from tradewind.spark.session import Session
 from tradewind.spark.sinks import Nowhere, Sink
@@ -66,6 +71,8 @@ class SiteRun:
     """Spark, started on first use, or anew if it died."""
     show: Callable[[str, pa.Table], None]
     clock: Callable[[], float]
+    courier: Courier | None = None
+    """The way to the coordinator, by which fragments move."""
     problem: str | None = None
     restarts: int = 0
     ended: bool = False
@@ -78,6 +85,15 @@ class SiteRun:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _pushes: Pushes | None = None
     _channels: tuple[float, list[ChannelTold]] = (float("-inf"), [])
+    _done_at: dict[str, Batches] = field(default_factory=dict)
+    _next: Wanted | None = None
+    """What is wanted, once all is here that it needs."""
+    _moving: SiteMove | None = None
+
+    def __post_init__(self) -> None:
+        if self.courier is not None:
+            self._moving = SiteMove(self.place.site, self.folder, self.courier, self.clock, self._done_at)
+            self._moving.take(self.wanted)
 
     @property
     def folder(self) -> Path:
@@ -88,22 +104,35 @@ class SiteRun:
         """Begin it, begin it again, or see whether it goes on well; what goes wrong is remembered and tried again."""
         now = self.clock()
         try:
+            self._take()
             if self._sites is None:
-                if now < self._again_at:
+                if now < self._again_at or not self._ready(self.wanted):
                     return
                 self._start()
             elif not self.ended:
                 self.ended = self._sites.wait(0)
             if self.problem is not None and now - self._failed_at > _CALM:
                 self.problem, self._pause = None, _FIRST_PAUSE
+            if self._moving is not None:
+                self._moving.look(self.wanted, self._sites)
         except TradewindError as error:
             self._failed(str(error), now)
         except Exception as error:  # noqa: BLE001 - whatever it is, the site has to go on, and the coordinator to know
             self._failed(f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}", now)
 
     def adapt(self, wanted: Wanted) -> None:
-        """Go on with what is wanted now: it has the same title."""
-        self.wanted = wanted
+        """Go on with what is wanted now: it has the same title. What comes from elsewhere for it is fetched first."""
+        self._next = wanted
+        if self._moving is not None:
+            self._moving.take(wanted)
+
+    def _take(self) -> None:
+        if self._next is None or not self._ready(self._next):
+            return
+        self.wanted, self._next = self._next, None
+        here = {one.name for one in self.wanted.deployed.fragments if one.site == self.place.site}
+        for gone in set(self._done_at) - here:
+            del self._done_at[gone]
         if self._sites is None:
             self._again_at = 0.0
             return
@@ -122,13 +151,23 @@ class SiteRun:
             self._pushes.close()
             self._pushes = None
         sites, self._sites = self._sites, None
+        if self._moving is not None:
+            self._moving.stop()
         if sites is not None:
             sites.stop()
 
     def remove(self) -> None:
         """Stop for good; nothing of its state is kept, but what was delivered is."""
         self.stop()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        with suppress(TradewindError):
+            discard(self.folder, self.backbone)
+
+    def _ready(self, wanted: Wanted) -> bool:
+        """Whether all is here that what is wanted needs."""
+        if self._moving is None or wanted.move is None:
+            return True
+        found = at_site(wanted.declared(self.place.root), self.place.site, self.place.root)
+        return self._moving.ready(wanted, self._setting(found, wanted), self.backbone, limits_of(found.channels))
 
     def _start(self) -> None:
         found = self._declared()
@@ -162,20 +201,20 @@ class SiteRun:
     def _declared(self) -> Deployment:
         return at_site(self.wanted.declared(self.place.root), self.place.site, self.place.root)
 
-    def _setting(self, found: Deployment) -> Setting:
-        wanted, site = self.wanted, self.place.site
+    def _setting(self, found: Deployment, wanted: Wanted | None = None) -> Setting:
+        wanted, site = wanted or self.wanted, self.place.site
         here = Here(site, wanted.title, self.link_url)
         return Setting(
-            found, wanted.deployed, self._sinks(found), self.folder, horizon_of(found), wanted.until_done,
+            found, wanted.deployed, self._sinks(found, wanted), self.folder, horizon_of(found), wanted.until_done,
             wanted.intervals, self._note, Network(imitate=wanted.imitate, backbone=self.backbone), here,
-            wanted.horizons,
+            wanted.horizons, held_at(wanted, site), wanted.terms, guests_of(wanted),
         )  # fmt: skip
 
-    def _sinks(self, found: Deployment) -> dict[str, Sink]:
-        names = [name for one in self.wanted.deployed.fragments if one.site == self.place.site for name in one.answers]
+    def _sinks(self, found: Deployment, wanted: Wanted) -> dict[str, Sink]:
+        names = [name for one in wanted.deployed.fragments if one.site == self.place.site for name in one.answers]
         return {
             name: Nowhere()
-            if name in self.wanted.removed
+            if name in wanted.removed
             else sink_of(name, found.queries[name], self.place.root, self.show, pulled=False)
             for name in names
         }
@@ -183,6 +222,8 @@ class SiteRun:
     def _note(self, report: Report) -> None:
         with self._lock:
             self._batches[report.fragment] = report
+            now = self.clock()
+            self._done_at.setdefault(report.fragment, Batches(now, now)).last = now
             rows = sum(one.rows for one in report.origins.values()) + sum(report.channels.values())
             self._rows[report.fragment] = self._rows.get(report.fragment, 0) + rows
 
@@ -302,6 +343,15 @@ class SiteRun:
     def refused(self) -> int:
         """Requests over links that asked for what they may not have."""
         return 0 if self._sites is None else self._sites.wiring.refused
+
+
+def discard(folder: Path, backbone: str) -> None:
+    """Remove all that is left of a deployment at a site: its channels at a server, and its folder, whose name is its
+    title.
+    """
+    with closing(Connection.open(backbone)) as connection:
+        remove_all(connection, folder.name)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _channels(sites: Sites) -> list[ChannelTold]:

@@ -1,0 +1,223 @@
+"""A site's part in a move: it looks at what phase the move is in, does what is to be done, and tells how far it is."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from tradewind.backbone.channels import Limits, Reader
+from tradewind.backbone.connection import Connection
+from tradewind.backbone.parcels import Label
+from tradewind.errors import InternalError, TradewindError
+from tradewind.fragments.deployed import Fragment
+from tradewind.runtime.cluster.desired import Wanted
+from tradewind.runtime.cluster.moving import Move
+from tradewind.runtime.cluster.moving_in import Arriving, kept
+from tradewind.runtime.cluster.moving_out import HOLDER, Leaving
+from tradewind.runtime.cluster.moving_reports import HandedTold, MoveTold
+from tradewind.runtime.cluster.moving_state import order_of
+from tradewind.runtime.setting import Setting
+from tradewind.runtime.sites import Sites
+
+_LOOK, _REPEAT, _AGAIN = 0.2, 1.0, 2.0
+"""Seconds between two looks, between two reports of the same, and until what failed is tried again."""
+
+
+class Courier(Protocol):
+    """The way to the coordinator."""
+
+    def connection(self) -> Connection:
+        """A connection to its store; an error while it is away."""
+
+    def tell_move(self, told: MoveTold) -> None:
+        """Send a report on a move, as soon as can be."""
+
+
+class Errand:
+    """Some work that is done aside."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self.result: Any = None
+        self.problem: str | None = None
+        self._work = work
+        self._thread = threading.Thread(target=self._do, name="tradewind-errand", daemon=True)
+        self._thread.start()
+
+    @property
+    def over(self) -> bool:
+        """Whether it is done, well or not."""
+        return not self._thread.is_alive()
+
+    def wait(self) -> None:
+        """Wait until it is."""
+        self._thread.join()
+
+    def _do(self) -> None:
+        try:
+            self.result = self._work()
+        except TradewindError as error:
+            self.problem = str(error)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is tried again, and told
+            self.problem = f"{type(error).__name__}: {error}"
+
+
+@dataclass(slots=True)
+class Batches:
+    """When the first and the last batch of a fragment were done here, by the site's clock."""
+
+    first: float
+    last: float
+
+
+@dataclass
+class SiteMove:
+    """What a site does for the moves of a deployment. All but errands happens in the thread that looks."""
+
+    site: str
+    folder: Path
+    """That of the deployment's state."""
+    courier: Courier
+    clock: Callable[[], float]
+    batches: Mapping[str, Batches]
+    """By fragment."""
+    _term: int = 0
+    _errand: Errand | None = None
+    _rehearsal: Errand | None = None
+    _again_at: float = 0.0
+    _looked: float = float("-inf")
+    _told: tuple[float, MoveTold | None] = (float("-inf"), None)
+    _held: bool = False
+    _stopped_at: float | None = None
+    _begun_at: float | None = None
+
+    def take(self, wanted: Wanted) -> None:
+        """What is wanted has changed."""
+        term = wanted.move.term if wanted.move is not None else 0
+        if term != self._term:
+            self._term, self._held, self._stopped_at, self._begun_at = term, False, None, None
+            self._wait()
+            self._errand = self._rehearsal = None
+        if wanted.move is not None and wanted.move.phase == "handing" and self._stopped_at is None:
+            self._stopped_at = self.clock()
+        if wanted.move is None:
+            for old in self.folder.glob("leaving-*"):
+                shutil.rmtree(old, ignore_errors=True)
+
+    def ready(self, wanted: Wanted, setting: Setting, url: str, limits: Limits) -> bool:
+        """Whether all is here that what is wanted needs; if not, it is being fetched."""
+        move = wanted.move
+        if move is None or move.phase != "taking" or move.target != self.site:
+            return True
+        fragment = _called(wanted, move.arrives_as)
+        arriving = Arriving(
+            fragment, move.term, setting.epoch(fragment.name), wanted.title, setting.folder(fragment)
+        )  # fmt: skip
+        if self._errand is not None and not self._errand.over:
+            return False
+        if arriving.arrived:
+            self._errand = None
+            return True
+        parcel = move.parcel
+        if parcel is None:
+            raise InternalError("a fragment is to be taken of which nothing was handed over.")
+        label = Label(move.source, self.site, f"{wanted.title}-{move.term}")
+        self._begin(lambda: arriving.fetch(self.courier.connection, label, parcel, url, limits))
+        return False
+
+    def look(self, wanted: Wanted, sites: Sites | None) -> None:
+        """Do what is to be done now, and tell."""
+        move, now = wanted.move, self.clock()
+        if move is None or now - self._looked < _LOOK:
+            return
+        self._looked = now
+        try:
+            found: dict[str, Any] = {} if sites is None else self._done(wanted, move, sites)
+        except TradewindError as error:
+            found = {"problem": str(error)[:2000]}
+        problem = self._errand.problem if self._errand is not None else None
+        told = MoveTold(site=self.site, term=move.term, **{"problem": problem, **found})
+        if told != self._told[1] or now - self._told[0] >= _REPEAT:
+            self._told = now, told
+            self.courier.tell_move(told)
+
+    def stop(self) -> None:
+        """Wait for what is being done."""
+        self._wait()
+
+    def _done(self, wanted: Wanted, move: Move, sites: Sites) -> dict[str, Any]:
+        if move.phase == "taking":
+            return self._begun(move) if self.site == move.target else {}
+        fragment = _called(wanted, move.fragment)
+        found: dict[str, Any] = {}
+        if self.site == move.source:
+            leaving = Leaving(sites, fragment, self.folder / f"leaving-{move.term}")
+            if not self._held:
+                leaving.hold()
+                self._held = True
+            found = {"read": leaving.read()} if move.phase == "preparing" else self._handed(leaving, wanted, move)
+        elif move.phase == "handing":
+            found = {"heads": _heads(wanted, fragment, sites, self.site)}
+        if self.site == move.target and move.phase == "preparing":
+            there = kept(sites, fragment.inputs, self.site, move.arrives_as)
+            if self._rehearsed(sites, replace(fragment, site=self.site), there):
+                found["kept"] = there
+        return found
+
+    def _rehearsed(self, sites: Sites, fragment: Fragment, there: Mapping[str, int | None]) -> bool:
+        """Whether it was tried here what the fragment does. It need not go well: it is only for speed."""
+        if self._rehearsal is None and set(there) == set(fragment.inputs):
+            folder = self.folder / "rehearsal"
+            self._rehearsal = Errand(lambda: sites.rehearse(fragment, folder, HOLDER))
+        return self._rehearsal is not None and self._rehearsal.over
+
+    def _handed(self, leaving: Leaving, wanted: Wanted, move: Move) -> dict[str, Any]:
+        now = self.clock()
+        label = Label(self.site, move.target, f"{wanted.title}-{move.term}")
+        if self._errand is None or (self._errand.over and self._errand.problem is not None):
+            self._begin(lambda: leaving.send(self.courier.connection, label))
+        if self._errand is None or not self._errand.over or self._errand.result is None:
+            return {}
+        seen = self.batches.get(move.fragment)
+        ago = None if seen is None else now - seen.last
+        told = HandedTold(**self._errand.result, stopped_ago=now - (self._stopped_at or now), batch_ago=ago)
+        return {"handed": told}
+
+    def _begun(self, move: Move) -> dict[str, Any]:
+        now = self.clock()
+        if self._begun_at is None:
+            self._begun_at = now
+        seen = self.batches.get(move.arrives_as)
+        return {"begun_ago": now - self._begun_at, "batch_ago": None if seen is None else now - seen.first}
+
+    def _begin(self, work: Callable[[], Any]) -> None:
+        if self.clock() >= self._again_at:
+            self._again_at = self.clock() + _AGAIN
+            self._errand = Errand(work)
+
+    def _wait(self) -> None:
+        for one in (self._errand, self._rehearsal):
+            if one is not None:
+                one.wait()
+
+
+def guests_of(wanted: Wanted) -> frozenset[str]:
+    """Those who may be subscribed to channels while a fragment moves, besides whoever reads them."""
+    return frozenset() if wanted.move is None else frozenset([HOLDER, wanted.move.arrives_as])
+
+
+def _called(wanted: Wanted, name: str) -> Fragment:
+    return next(one for one in wanted.deployed.fragments if one.name == name)
+
+
+def _heads(wanted: Wanted, fragment: Fragment, sites: Sites, site: str) -> dict[str, int | None]:
+    """The newest commits of the channels that a fragment writes, where a site has copies of them."""
+    found: dict[str, int | None] = {}
+    for name in fragment.outputs:
+        if site in wanted.deployed.channels[name].sites:
+            last = Reader(sites.wiring.connection, sites.wiring.address(site, name)).last()
+            found[name] = None if last is None else order_of(*last.commit.order)
+    return found

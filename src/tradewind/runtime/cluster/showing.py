@@ -1,0 +1,91 @@
+"""What a coordinator tells of its cluster: how everything is, and the rows of answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tradewind.errors import InputError, unknown
+from tradewind.runtime.cluster import views
+from tradewind.runtime.cluster.dialling import unreachable
+from tradewind.runtime.cluster.registry import status_of
+from tradewind.runtime.cluster.ruling import Ruling
+
+
+class Showing(Ruling):
+    """A coordinator as those see it who ask. All that it gives is plain data."""
+
+    def version(self) -> int:
+        """Grows when anything changes that `status` tells."""
+        return self.registry.version
+
+    def fragments(self) -> list[str]:
+        """What is wanted to run, by name."""
+        wanted = self._desired.wanted
+        return [] if wanted is None else [one.name for one in wanted.deployed.fragments]
+
+    def status(self) -> dict[str, Any]:
+        """How everything is."""
+        with self._lock:
+            found = self.declared()
+            known = status_of(self.registry, self._desired, found.sites if found is not None else (), self.clock())
+            known["coordinator"] = {"leader": True, "since": self._since, "refused_reports": self.registry.refused}
+            known["warnings"] = self._warnings()
+            known["moves"] = self._lead.shown(self._desired.wanted)
+            return known
+
+    def _warnings(self) -> list[str]:
+        wanted = self._desired.wanted
+        if wanted is None:
+            return []
+        apart = unreachable(wanted.deployed, self._desired.addresses, self.registry.heard)
+        return [
+            f"{one} and {two} cannot reach each other: start one of their agents with --listen." for one, two in apart
+        ]
+
+    def streams(self) -> list[dict[str, Any]]:
+        """The streams that run between sites."""
+        with self._lock:
+            return views.streams(self._desired.wanted, self.registry)
+
+    def entities(self) -> list[dict[str, str]]:
+        """All that has a name."""
+        with self._lock:
+            return views.entities(self.declared(), self._desired.wanted)
+
+    def describe(self, name: str) -> dict[str, Any]:
+        """What is known of one thing."""
+        with self._lock:
+            return views.described(name, self.declared(), self._desired.wanted, self.status(), self.registry)
+
+    def rows(self, query: str, limit: int = 1000) -> list[dict[str, Any]]:
+        """The first rows of a query's answer, asked of the site where it is delivered."""
+        answered = {name: one.site for one in self._running().deployed.fragments for name in one.answers}
+        if query not in answered or query in self._running().removed:
+            raise unknown("query", query, answered)
+        found: list[dict[str, Any]] = self._questions.ask(
+            answered[query], {"kind": "rows", "query": query, "limit": limit}
+        )
+        return found
+
+    def push(self, stream: str, rows: list[dict[str, Any]]) -> int:
+        """Give rows to a stream that rows are pushed into, at the one site where it is; how many were taken."""
+        found = self.declared()
+        if found is None or stream not in found.streams:
+            raise unknown("stream", stream, found.streams if found is not None else ())
+        places = [site for site, origin in found.streams[stream].origins.items() if origin.format == "push"]
+        if len(places) != 1:
+            raise InputError(
+                f"rows cannot be pushed into stream {stream!r} from here: {len(places)} sites take them.",
+                hint="declare one origin of it with format: push.",
+            )
+        return int(self._questions.ask(places[0], {"kind": "push", "stream": stream, "rows": rows}))
+
+    def stats(self) -> dict[str, Any]:
+        """How everything does."""
+        with self._lock:
+            return views.stats(self.status(), self.registry)
+
+    def metrics(self) -> list[views.Sample]:
+        """The same for Prometheus."""
+        with self._lock:
+            return views.metrics(self.status(), self.registry)
