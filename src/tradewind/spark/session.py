@@ -5,8 +5,10 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -84,7 +86,7 @@ def start(
     }
     for name, value in settings.items():
         builder = builder.config(name, value)
-    with _silent(log):
+    with _silent(log), _signals_kept():
         _start_java(settings)
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
@@ -121,6 +123,19 @@ def another(session: SparkSession) -> SparkSession:
     # Settings change with every batch, and those of one fragment must not be another's. A new session, as opposed to a
     # cloned one, would not find data sources that are registered in Python.
     return SparkSession(session.sparkContext, session._jsparkSession.cloneSession())  # noqa: SLF001 - as just said
+
+
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Spark takes Ctrl-C for itself when it is started; whoever had it before has it again."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -95,6 +95,8 @@ class Agent:
     def _start(self) -> None:
         post = self.post
         post.state.mkdir(parents=True, exist_ok=True)
+        # Rows lie below it, and what is wanted: nobody else's business.
+        post.state.chmod(0o700)
         self._desired = self._remembered()
         self._listens = self._listening()
         self._server = Server.start(post.state / "backbone", leaf=self._leaf(self._desired))

@@ -58,7 +58,7 @@ def join(text: str, site: str, folder: Path) -> Membership:
     """Join by `TOKEN@HOST[:PORT]`; TOKEN may be the path of a file that holds it."""
     given, _, address = text.rpartition("@")
     if not given or not address:
-        raise InputError("--join wants TOKEN@HOST.", hint="tradewind token SITE prints the whole of it.")
+        raise InputError("--join wants TOKEN@HOST.", hint="tradewind token SITE prints a token.")
     token_text = _token(given)
     token = parse(token_text)
     if token.site != site:
