@@ -135,7 +135,8 @@ def _signals_kept() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
