@@ -143,7 +143,9 @@ def test_a_move_goes_on_when_all_is_where_it_has_to_be(tmp_path) -> None:
     assert handing.move is not None
     assert handing.move.phase == "handing"
     moving = handing
-    handed = HandedTold(digest="a" * 64, size=5, pieces=1, state_bytes=9, said={output: 6}, stopped_ago=0.5)
+    handed = HandedTold(
+        digest="a" * 64, size=5, pieces=1, state_bytes=9, said={output: 6}, stopped_ago=0.5, batch_ago=0.8
+    )
     assert told(3.0, "depot", handed=handed) is None
     assert told(3.1, "hq", heads={output: 4}) is None, "not all that was written is there"
     taking = told(3.2, "hq", heads={output: 6})
@@ -156,7 +158,8 @@ def test_a_move_goes_on_when_all_is_where_it_has_to_be(tmp_path) -> None:
     over = told(6.0, "south", begun_ago=1.5, batch_ago=0.5)
     assert over is not None
     assert over.move is None
-    assert (over.moved[0].pause_seconds, over.moved[0].bytes, over.moved[0].state_bytes) == (3.0, 5, 9)
+    assert (over.moved[0].handover_seconds, over.moved[0].pause_seconds) == (2.0, 3.3)
+    assert (over.moved[0].bytes, over.moved[0].state_bytes) == (5, 9)
     assert Wanted.from_json(json.loads(json.dumps(over.to_json()))) == over
 
 

@@ -45,9 +45,10 @@ def move(what: What, site: Site, at: At = None, as_json: AsJson = False) -> None
 
 def told(found: dict[str, Any]) -> str:
     """A move that is over, in words."""
-    pause = "" if found["pause_seconds"] is None else f"; it stood still for {found['pause_seconds']:.1f} s"
+    taken = "" if found["handover_seconds"] is None else f"; handed over in {found['handover_seconds']:.1f} s"
+    pause = "" if found["pause_seconds"] is None else f", {found['pause_seconds']:.1f} s from batch to batch"
     sizes = f"{found['state_bytes']:,} bytes of state, {found['bytes']:,} sent"
-    return f"{found['arrives_as']} runs at {found['target']}: {sizes}{pause}"
+    return f"{found['arrives_as']} runs at {found['target']}: {sizes}{taken}{pause}"
 
 
 def _found(moves: list[dict[str, Any]], term: int) -> dict[str, Any] | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import rmtree
@@ -12,6 +13,7 @@ from typing import Any
 
 from tradewind.algebra.operators.base import walk
 from tradewind.backbone.channels import Reader, create, delete
+from tradewind.errors import RunError
 from tradewind.fragments.deployed import Deployed, Fragment
 from tradewind.runtime.secrets import tables_of
 from tradewind.runtime.setting import Setting
@@ -32,6 +34,30 @@ Turn = Callable[[], AbstractContextManager[None]]
 _REHEARSAL = "rehearsal"
 _SOME = 3
 """Commits of each channel that are rehearsed with."""
+
+
+class Brake:
+    """Lets the batches of a fragment take their turns until it is pulled: from then on none begins any more."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._batch = threading.Lock()
+        self.pulled = False
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """A batch is done within this."""
+        with self._batch:
+            if self.pulled:
+                raise RunError("the fragment is to stand still.")
+            with self._turn():
+                yield
+
+    def pull(self, patience: float) -> None:
+        """Let no batch begin, and wait for the end of one that is under way."""
+        self.pulled = True
+        if self._batch.acquire(timeout=patience):
+            self._batch.release()
 
 
 class _Resumed(Running):

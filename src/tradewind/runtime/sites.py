@@ -21,7 +21,7 @@ from tradewind.backbone.retention import unsubscribed
 from tradewind.errors import InternalError
 from tradewind.fragments.deployed import Fragment
 from tradewind.fragments.differences import difference
-from tradewind.runtime.assembling import Assembling, Turn
+from tradewind.runtime.assembling import Assembling, Brake, Turn
 from tradewind.runtime.gatekeeper import Gatekeeper
 from tradewind.runtime.setting import Setting
 from tradewind.runtime.turns import Turns
@@ -62,6 +62,7 @@ class Sites:
     _gates: Gatekeeper | None = None
     _turns: Turns = field(default_factory=lambda: Turns((os.cpu_count() or 1) + 2))
     _starts: int = 0
+    _brakes: dict[str, Brake] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         setting = self.setting
@@ -100,12 +101,18 @@ class Sites:
                 if self.setting.runs(one):
                     self._end(one)
             for one in setting.own:
-                if one.name in setting.held:
+                if one.name in self.running and (one.name in setting.held or self._brakes[one.name].pulled):
                     self._halt(one)
             self.wiring.adapt(setting.deployed, setting.since, setting.guests)
             self.setting = setting
             wanted = [one for one in setting.own if one.name not in setting.held and one.name not in self.running]
             self._begin(self.session, wanted)
+
+    def brake(self, fragment: str, patience: float) -> None:
+        """Let a fragment do the batch that it is at, and none after it; it is stopped when it is held."""
+        brake = self._brakes.get(fragment)
+        if brake is not None:
+            brake.pull(patience)
 
     def settle(self, fragment: Fragment) -> None:
         """Let be seen all that a fragment that stands still had committed, should it have died before that."""
@@ -128,6 +135,7 @@ class Sites:
     def _halt(self, fragment: Fragment) -> None:
         """Let a fragment stand still; all of it stays."""
         one = self.running.pop(fragment.name, None)
+        self._brakes.pop(fragment.name, None)
         if one is None:
             return
         one.stop()
@@ -156,7 +164,8 @@ class Sites:
         return max(_GATHER, _GATHERED * self.setting.intervals[fragment.name])
 
     def _assembled(self, fragment: Fragment, spark: Session) -> Running:
-        return Assembling(self.setting, self.wiring).fragment(fragment, spark, self._starts, self._turn(fragment))
+        brake = self._brakes[fragment.name] = Brake(self._turn(fragment))
+        return Assembling(self.setting, self.wiring).fragment(fragment, spark, self._starts, brake.taken)
 
     def _turn(self, fragment: Fragment) -> Turn:
         return partial(self._turns.taken, _MERGING if fragment.inputs else 1)
@@ -178,11 +187,15 @@ class Sites:
             self.wiring.raise_failures()
             own = self.setting.own
             for fragment in own:
-                if fragment.name in self.running and fragment.name not in self._closed and self._ended(fragment):
+                if self._watched(fragment.name) and self._ended(fragment):
                     self.running[fragment.name].close()
                     self._closed.add(fragment.name)
             # A site that only passes on what others make ends with a finite run, and not before.
             return len(self._closed) == len(own) and (bool(own) or self.setting.until_done)
+
+    def _watched(self, fragment: str) -> bool:
+        """Whether a fragment may come to its end. One that is braked ends in its own way."""
+        return fragment in self.running and fragment not in self._closed and not self._brakes[fragment].pulled
 
     def _ended(self, fragment: Fragment) -> bool:
         one = self.running[fragment.name]

@@ -73,9 +73,9 @@ class Move:
 class Moved:
     """A move that is over, and what it took.
 
-    The fragment stood still for `pause_seconds`, unless nobody was there to measure it. `silent_seconds` are those
-    between its last batch at the one site and the first at the other, where there was one soon enough. `state_bytes` is
-    what it remembered, `bytes` what was sent.
+    The fragment was handed over in `handover_seconds`, unless nobody was there to measure it: from when it stood still
+    until it was begun. `pause_seconds` are those between the end of its last batch at the one site and that of the
+    first at the other, where there was one soon enough. `state_bytes` is what it remembered, `bytes` what was sent.
     """
 
     term: int
@@ -86,8 +86,8 @@ class Moved:
     after: int
     """How many texts of queries had been added by then."""
     preparing_seconds: float = 0.0
+    handover_seconds: float | None = None
     pause_seconds: float | None = None
-    silent_seconds: float | None = None
     state_bytes: int = 0
     bytes: int = 0
 
@@ -106,8 +106,8 @@ class Moved:
             _word(data["target"]),
             _number(data["after"]),
             float(data["preparing_seconds"]),
+            _seconds(data["handover_seconds"]),
             _seconds(data["pause_seconds"]),
-            _seconds(data["silent_seconds"]),
             _number(data["state_bytes"]),
             _number(data["bytes"]),
         )

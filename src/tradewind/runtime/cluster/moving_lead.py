@@ -104,12 +104,11 @@ class Lead:
         if target.batch_ago is None and target.begun_ago < _QUIET:
             return None
         first = None if target.batch_ago is None else now - target.batch_ago
-        end = first if first is not None else self._begun or now
         parcel = move.parcel or Parcel("", 0, 0)
         done = Moved(
             move.term, move.fragment, move.arrives_as, move.source, move.target, len(wanted.added),
             preparing_seconds=round(self._prepared, 3),
-            pause_seconds=_between(self._stopped, end), silent_seconds=_between(self._last_batch, first),
+            handover_seconds=_between(self._stopped, self._begun), pause_seconds=_between(self._last_batch, first),
             state_bytes=parcel.state_bytes, bytes=parcel.size,
         )  # fmt: skip
         return replace(wanted, move=None, moved=(*wanted.moved, done))

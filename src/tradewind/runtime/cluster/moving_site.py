@@ -26,6 +26,9 @@ from tradewind.runtime.sites import Sites
 _LOOK, _REPEAT, _AGAIN = 0.2, 1.0, 2.0
 """Seconds between two looks, between two reports of the same, and until what failed is tried again."""
 
+_BATCH = 30.0
+"""Seconds that the end of a batch is waited for before it is given up, to be done again elsewhere."""
+
 
 class Courier(Protocol):
     """The way to the coordinator."""
@@ -87,6 +90,7 @@ class SiteMove:
     _term: int = 0
     _errand: Errand | None = None
     _rehearsal: Errand | None = None
+    _braking: Errand | None = None
     _again_at: float = 0.0
     _looked: float = float("-inf")
     _told: tuple[float, MoveTold | None] = (float("-inf"), None)
@@ -100,16 +104,18 @@ class SiteMove:
         if term != self._term:
             self._term, self._held, self._stopped_at, self._begun_at = term, False, None, None
             self._wait()
-            self._errand = self._rehearsal = None
-        if wanted.move is not None and wanted.move.phase == "handing" and self._stopped_at is None:
-            self._stopped_at = self.clock()
+            self._errand = self._rehearsal = self._braking = None
         if wanted.move is None:
             for old in self.folder.glob("leaving-*"):
                 shutil.rmtree(old, ignore_errors=True)
 
-    def ready(self, wanted: Wanted, setting: Setting, url: str, limits: Limits) -> bool:
-        """Whether all is here that what is wanted needs; if not, it is being fetched."""
+    def ready(self, wanted: Wanted, sites: Sites | None, setting: Setting, url: str, limits: Limits) -> bool:
+        """Whether what is wanted can be done: a fragment that is to stand still is at the end of a batch, and the state
+        of one that comes is here. If not, that is seen to.
+        """
         move = wanted.move
+        if move is not None and move.phase == "handing" and move.source == self.site:
+            return self._braked(sites, move.fragment)
         if move is None or move.phase != "taking" or move.target != self.site:
             return True
         fragment = _called(wanted, move.arrives_as)
@@ -127,6 +133,15 @@ class SiteMove:
         label = Label(move.source, self.site, f"{wanted.title}-{move.term}")
         self._begin(lambda: arriving.fetch(self.courier.connection, label, parcel, url, limits))
         return False
+
+    def _braked(self, sites: Sites | None, fragment: str) -> bool:
+        if self._braking is None and sites is not None:
+            self._braking = Errand(lambda: sites.brake(fragment, _BATCH))
+        if self._braking is not None and not self._braking.over:
+            return False
+        if self._stopped_at is None:
+            self._stopped_at = self.clock()
+        return True
 
     def look(self, wanted: Wanted, sites: Sites | None) -> None:
         """Do what is to be done now, and tell."""
@@ -199,7 +214,7 @@ class SiteMove:
             self._errand = Errand(work)
 
     def _wait(self) -> None:
-        for one in (self._errand, self._rehearsal):
+        for one in (self._errand, self._rehearsal, self._braking):
             if one is not None:
                 one.wait()
 

@@ -59,7 +59,7 @@ class Questions:
         try:
             answer = json.loads(payload)
             waiting = self._waiting.get((site, str(answer["key"])))
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return
         if waiting is not None and isinstance(answer, dict):
             waiting.put(answer)
@@ -70,7 +70,7 @@ def obeyed(payload: bytes, done: Callable[[dict[str, Any]], Any]) -> bytes:
     try:
         question = json.loads(payload)
         key = str(question["key"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return b"{}"
     try:
         answer = json.dumps({"key": key, "answer": done(question)}).encode()
@@ -80,5 +80,8 @@ def obeyed(payload: bytes, done: Callable[[dict[str, Any]], Any]) -> bytes:
         refused = {
             "what": error.what, "where": error.where, "hint": error.hint, "input": isinstance(error, InputError)
         }  # fmt: skip
+        return json.dumps({"key": key, "refused": refused}).encode()
+    except Exception as error:  # noqa: BLE001 - whoever asks for what makes no sense must not silence the site
+        refused = {"what": f"this cannot be answered: {type(error).__name__}.", "where": None, "hint": None}
         return json.dumps({"key": key, "refused": refused}).encode()
     return answer

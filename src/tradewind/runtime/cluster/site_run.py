@@ -167,7 +167,8 @@ class SiteRun:
         if self._moving is None or wanted.move is None:
             return True
         found = at_site(wanted.declared(self.place.root), self.place.site, self.place.root)
-        return self._moving.ready(wanted, self._setting(found, wanted), self.backbone, limits_of(found.channels))
+        setting = self._setting(found, wanted)
+        return self._moving.ready(wanted, self._sites, setting, self.backbone, limits_of(found.channels))
 
     def _start(self) -> None:
         found = self._declared()
