@@ -42,7 +42,7 @@ class Cluster:
     def serve(self, *options: str, listen: str = "127.0.0.1:0") -> None:
         """Start the coordinator; it answers when this returns."""
         self._start("coordinator", ["serve", *options, "--state", str(self.state), "--listen", listen])
-        self.until(lambda: (self.state / "client.json").exists() and self._answers(), 60, "the coordinator answers")
+        self.until(lambda: (self.state / "client.json").exists() and self._answers(), 180, "the coordinator answers")
 
     def agent(self, site: str, *options: str) -> None:
         """Start a site's agent."""
@@ -66,7 +66,7 @@ class Cluster:
         found: dict[str, Any] = self.client.get("/v1/status")
         return found
 
-    def until_state(self, state: str, seconds: float = 180) -> dict[str, Any]:
+    def until_state(self, state: str, seconds: float = 480) -> dict[str, Any]:
         """Wait until everything is so."""
         self.until(lambda: self.status()["state"] == state, seconds, f"the cluster is {state}")
         return self.status()

@@ -49,7 +49,7 @@ def test_rows_are_asked_for_and_pushed_from_afar(tmp_path):
         cluster.until_state("running")
         rows = [{"ts": f"2026-01-01T00:00:{n:02}Z", "n": n} for n in range(30)]
         assert cluster.client.post("/v1/streams/taps/rows", {"rows": rows}) == {"pushed": 30}
-        cluster.until(lambda: cluster.status()["queries"]["odd"]["final"] == 15, 60, "all rows are there")
+        cluster.until(lambda: cluster.status()["queries"]["odd"]["final"] == 15, 240, "all rows are there")
         found = cluster.client.get("/v1/queries/odd/rows?limit=3")["rows"]
         assert found == [{"ts": f"2026-01-01T00:00:0{n}Z", "n": n, "_final": True} for n in (1, 3, 5)]
         with pytest.raises(InputError, match="is no BIGINT"):
