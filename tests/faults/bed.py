@@ -51,7 +51,7 @@ class Bed(Cluster):
         try:
             for site, megabytes in self.small.items():
                 self.state_of(site).mkdir(parents=True)
-                do("mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(self.state_of(site)))
+                do("mount", "-t", "tmpfs", "-o", f"size={megabytes}m", f"twf{os.getpid()}", str(self.state_of(site)))
             self.lead()
             for site in self.market.sites:
                 self.join(site)

@@ -197,12 +197,20 @@ def _enter(namespace: int) -> None:
 
 
 def _sweep() -> None:
-    """Remove the namespaces of test beds that were killed."""
+    """Remove the namespaces and disks of test beds that were killed."""
     folder = Path("/run/netns")
     for one in folder.glob("twf*") if folder.exists() else ():
         pid = one.name.removeprefix("twf").partition("-")[0]
-        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+        if _is_dead(pid):
             subprocess.run(["ip", "netns", "del", one.name], capture_output=True, check=False)
+    for line in Path("/proc/mounts").read_text().splitlines():
+        source, place, *_ = line.split()
+        if source.startswith("twf") and _is_dead(source.removeprefix("twf")):
+            subprocess.run(["umount", "--lazy", place], capture_output=True, check=False)
+
+
+def _is_dead(pid: str) -> bool:
+    return pid.isdigit() and not Path(f"/proc/{pid}").exists()
 
 
 def _unused() -> int:
