@@ -172,25 +172,6 @@ def test_chunked_bodies_are_bounded_at_the_socket_too() -> None:
         assert line.recv(100).startswith(b"HTTP/1.1 413 ")
 
 
-def test_logs_are_json_if_wished_and_as_before_afterwards(capfd: pytest.CaptureFixture[str]) -> None:
-    logger = logging.getLogger("tradewind")
-    before = list(logger.handlers), logger.propagate
-    with Served.start(made(), log_json=True) as served:
-        url = f"http://127.0.0.1:{served.port}"
-        httpx.get(f"{url}/v1/status", headers=AUTHORISED)
-        httpx.get(f"{url}/v1/status", headers={"Authorization": "Bearer wrong"})
-        httpx.post(f"{url}/v1/apply", headers=AUTHORISED, json={"text": "break"})
-    assert (logger.handlers, logger.propagate) == before
-    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
-    assert [(line["level"], line["logger"]) for line in lines] == [
-        ("warning", "tradewind.web.security"),
-        ("error", "tradewind.web.security"),
-    ]
-    assert lines[0]["message"] == "a wrong secret from 127.0.0.1"
-    assert "Traceback" in lines[1]["message"]
-    assert SECRET not in json.dumps(lines)
-
-
 def test_it_is_quiet_and_sends_no_secret_to_the_log(capfd: pytest.CaptureFixture[str]) -> None:
     with Served.start(made()) as served:
         for _ in range(3):

@@ -5,18 +5,24 @@ from __future__ import annotations
 import importlib
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tradewind.cli.serve import JsonLogs, interruptible, listening
+from tradewind.cli import private
+from tradewind.cli.messages import JsonLogs, speaking
+from tradewind.cli.serve import interruptible, listening
 from tradewind.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tradewind.runtime.cluster.agent import Agent
     from tradewind.runtime.cluster.joining import Membership
+    from tradewind.runtime.saying import Say
 
 SiteName = Annotated[str, typer.Option("--site", help="The site that this machine is, as deployments call it.")]
 Join = Annotated[
@@ -41,6 +47,12 @@ Advertise = Annotated[
     str | None, typer.Option("--advertise", metavar="HOST:PORT", help="How others reach that, if not as it is.")
 ]
 Cores = Annotated[int | None, typer.Option("--cores", min=1, help="Cores that Spark uses.  [default: all]")]
+Metrics = Annotated[
+    str | None,
+    typer.Option(
+        "--metrics", metavar="[HOST:]PORT", help="Where Prometheus may ask for metrics; HOST is 127.0.0.1 unless given."
+    ),
+]
 Memory = Annotated[str, typer.Option("--memory", help="Memory of Spark's Java, such as 2g.")]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -56,6 +68,7 @@ def agent(  # noqa: PLR0917, the command line's options come as parameters
     advertise: Advertise = None,
     cores: Cores = None,
     memory: Memory = "1g",
+    metrics: Metrics = None,
     json_logs: JsonLogs = False,
 ) -> None:
     """Be a site of a cluster: run what its coordinator wants here, on Spark, until Ctrl-C. It dials the coordinator, so
@@ -65,26 +78,57 @@ def agent(  # noqa: PLR0917, the command line's options come as parameters
         raise InputError(f"{site[:60]!r} is no name of a site.", where="--site")
     if not _MEMORY.fullmatch(memory):
         raise InputError(f"{memory!r} is no amount of memory.", where="--memory", hint="such as 512m or 2g.")
-    say = importlib.import_module("tradewind.cli.messages").speaker(f"site {site}", as_json=json_logs)
+    at = None if metrics is None else _metrics_at(metrics)
     folder = state or Path(".tradewind") / "agents" / site
-    member = _member(site, join, folder / "identity", say)
-    module = importlib.import_module("tradewind.runtime.cluster.agent")
-    post = module.Post(
-        identity=member.identity,
-        site=site,
-        root=root.resolve(),
-        state=folder,
-        coordinator=member.coordinator,
-        listen=_listen(listen, member.coordinator),
-        advertise=advertise,
-        cores=cores,
-        memory=memory.lower(),
-    )
-    with interruptible() as stopping:
-        module.Agent(post, say, _show).run(stopping)
+    with speaking(site, as_json=json_logs) as say:
+        member = _member(site, join, folder / "identity")
+        module = importlib.import_module("tradewind.runtime.cluster.agent")
+        post = module.Post(
+            identity=member.identity,
+            site=site,
+            root=root.resolve(),
+            state=folder,
+            coordinator=member.coordinator,
+            listen=_listen(listen, member.coordinator),
+            advertise=advertise,
+            cores=cores,
+            memory=memory.lower(),
+        )
+        made = module.Agent(post, say, _show)
+        with interruptible() as stopping, _measured(made, at, say):
+            made.run(stopping)
 
 
-def _member(site: str, join: str | None, folder: Path, say: object) -> Membership:
+@contextmanager
+def _measured(agent: Agent, at: tuple[str, int] | None, say: Say) -> Iterator[None]:
+    """An agent's metrics, where they are asked for: by TLS, as the site, for who has a secret that lies by its state."""
+    if at is None:
+        yield
+        return
+    web, serving = (importlib.import_module(f"tradewind.web.{name}") for name in ("app", "serving"))
+    post, (address, port) = agent.post, at
+    post.state.mkdir(parents=True, exist_ok=True)
+    path, own = post.state / "metrics-secret", post.identity
+    names = {"127.0.0.1", "localhost", "::1", address, *own.hosts()}
+    app = web.site_app(agent, private.secret(path), names)
+    with serving.Served.start(app, address, port, own.certificate, own.key) as served:
+        shown = f"[{address}]" if ":" in address else address
+        say(f"metrics at https://{shown}:{served.port}/metrics, for who has the secret in {path}", port=served.port)
+        yield
+
+
+def _metrics_at(text: str) -> tuple[str, int]:
+    """Where metrics are to be had: on this machine only, unless a host is named."""
+    where = text if ":" in text else f"127.0.0.1:{text}"
+    try:
+        return listening(where)
+    except InputError:
+        raise InputError(
+            f"{text!r} is no place for metrics.", where="--metrics", hint="PORT or HOST:PORT, such as 7473."
+        ) from None
+
+
+def _member(site: str, join: str | None, folder: Path) -> Membership:
     joining = importlib.import_module("tradewind.runtime.cluster.joining")
     known: Membership | None = joining.membership(folder)
     if known is not None and known.identity.site != site:

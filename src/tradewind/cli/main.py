@@ -16,6 +16,7 @@ from tradewind.cli.doctor import doctor
 from tradewind.cli.experiment import experiment
 from tradewind.cli.explain import explain
 from tradewind.cli.membership import revoke, token
+from tradewind.cli.messages import BAD_INPUT, FAILED
 from tradewind.cli.move import move
 from tradewind.cli.plan import plan
 from tradewind.cli.results import results
@@ -24,8 +25,6 @@ from tradewind.cli.serve import serve
 from tradewind.cli.status import describe, stats, status, stop
 from tradewind.cli.streams import queries, streams
 from tradewind.errors import DeploymentError, InputError, TradewindError
-
-FAILED, BAD_INPUT = 1, 2
 
 app = typer.Typer(
     name="tradewind",

@@ -5,22 +5,84 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tradewind.errors import InputError, TradewindError
 
-def speaker(who: str, *, as_json: bool) -> Callable[[str], None]:
-    """Says things on stderr. What libraries have to say only when something is wrong is left to them."""
+if TYPE_CHECKING:
+    from tradewind.runtime.saying import Level, Say
+
+FAILED, BAD_INPUT = 1, 2
+"""Exit codes."""
+
+JsonLogs = Annotated[bool, typer.Option("--json-logs", help="Messages as JSON, one a line.")]
+
+_writing = threading.Lock()
+
+
+@contextmanager
+def speaking(component: str, *, as_json: bool) -> Iterator[Say]:
+    """A way to say things on stderr. As JSON, everything is said that way: what libraries have to say, and the error by
+    which it ends.
+    """
+    # What it says only when something is wrong is left to it.
     logging.getLogger("asyncio").setLevel(logging.ERROR)
+    if not as_json:
+        yield _to_people
+        return
+    say = _to_machines(component)
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Lines(component))
+    logging.getLogger().addHandler(handler)
+    try:
+        yield say
+    except (TradewindError, OSError) as error:
+        if isinstance(error, BrokenPipeError):
+            raise  # whoever read this has seen enough
+        say(str(error), level="error")
+        raise typer.Exit(BAD_INPUT if isinstance(error, InputError) else FAILED) from None
+    finally:
+        logging.getLogger().removeHandler(handler)
 
-    def say(text: str) -> None:
-        if as_json:
-            now = datetime.now(UTC).isoformat(timespec="milliseconds")
-            sys.stderr.write(json.dumps({"time": now, "who": who, "message": text}) + "\n")
+
+def line(time: datetime, level: str, component: str, message: str, **fields: object) -> str:
+    """A message as an object on one line.
+
+    >>> line(datetime(2026, 1, 2, tzinfo=UTC), "info", "ams", "epoch 3", epoch=3)
+    '{"time": "2026-01-02T00:00:00.000+00:00", "level": "info", "component": "ams", "message": "epoch 3", "epoch": 3}'
+    """
+    said = {"time": time.isoformat(timespec="milliseconds"), "level": level, "component": component}
+    return json.dumps({**said, "message": message, **fields}, default=str)
+
+
+def _to_people(text: str, *, level: Level = "info", **fields: object) -> None:
+    typer.echo(text, err=True)
+
+
+def _to_machines(component: str) -> Say:
+    def say(text: str, *, level: Level = "info", **fields: object) -> None:
+        # One write for each line, one after the other: several threads speak.
+        with _writing:
+            sys.stderr.write(line(datetime.now(UTC), level, component, text, **fields) + "\n")
             sys.stderr.flush()
-        else:
-            typer.echo(text, err=True)
 
     return say
+
+
+class _Lines(logging.Formatter):
+    def __init__(self, component: str) -> None:
+        super().__init__()
+        self._component = component
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = {"logger": record.name}
+        if record.exc_info:
+            fields["traceback"] = self.formatException(record.exc_info)
+        time = datetime.fromtimestamp(record.created, UTC)
+        return line(time, record.levelname.lower(), self._component, record.getMessage(), **fields)

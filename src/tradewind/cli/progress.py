@@ -21,6 +21,7 @@ from tradewind.cost.declared import ROWS_PER_SECOND
 if TYPE_CHECKING:
     from tradewind.frontends.deployment.deployment import Deployment
     from tradewind.runtime.live import Live
+    from tradewind.runtime.saying import Level, Say
     from tradewind.spark.query import Report
     from tradewind.spark.sources.survey import Survey
 
@@ -34,22 +35,28 @@ _SELDOM = 2.0
 class Progress:
     """Tells how a run goes, on stderr, and remembers what it read."""
 
-    def __init__(self, quiet: bool, found: Deployment) -> None:
+    def __init__(self, quiet: bool, found: Deployment, say: Say | None = None) -> None:
         self._quiet = quiet
+        self._to_machines = say
         self._queries = found.queries
         self._newest: int | None = None
         self._rates = _declared_rates(found)
         self._said = time.perf_counter()
         self._rows = 0
-        self._board = Board(Console(stderr=True, highlight=False)) if sys.stderr.isatty() and not quiet else None
+        drawn = sys.stderr.isatty() and not quiet and say is None
+        self._board = Board(Console(stderr=True, highlight=False)) if drawn else None
         self.batches = 0
         self.origins: dict[tuple[str, str], dict[str, int]] = {}
 
-    def say(self, text: str) -> None:
-        """A line for people."""
-        if self._board is not None:
+    def say(self, text: str, *, level: Level = "info", **fields: object) -> None:
+        """A line for people, or for machines where they are to read it."""
+        if self._quiet and level == "info":
+            return
+        if self._to_machines is not None:
+            self._to_machines(text.strip(), level=level, **fields)
+        elif self._board is not None:
             self._board.console.print(text, markup=False, soft_wrap=True)
-        elif not self._quiet:
+        else:
             typer.echo(text, err=True)
 
     def batch(self, report: Report) -> None:
@@ -72,8 +79,9 @@ class Progress:
         odd = sum(one.bad + one.late for one in report.origins.values())
         self.say(
             f"batch {report.batch}: {rows:,} rows in {report.seconds:.1f} s ({rate:,.0f}/s), {self._settled(report)}; "
-            f"{answers}{f'; {odd:,} late or bad' if odd else ''}"
-        )
+            f"{answers}{f'; {odd:,} late or bad' if odd else ''}",
+            batch=report.batch, rows=rows, seconds=round(report.seconds, 3),
+        )  # fmt: skip
 
     def _note_times(self, report: Report) -> None:
         for survey in report.origins.values():
@@ -122,8 +130,9 @@ class Progress:
         self.say(
             f"{rows:,} rows read ({(rows - self._rows) / seconds:,.0f}/s), {moved:,} bytes over links"
             f"{f', {waiting:,} waiting' if waiting else ''}; {answers}"
-            f"{_named('cut', cuts)}{_named('missing', missing)}"
-        )
+            f"{_named('cut', cuts)}{_named('missing', missing)}",
+            rows=rows, bytes=moved, backlog_bytes=waiting, cut=cuts, missing=missing,
+        )  # fmt: skip
         self._rows = rows
 
     def rows(self, name: str, table: Any) -> None:
@@ -143,7 +152,7 @@ class Progress:
             "stopped": "stopped; the next run goes on from here",
         }
         batches = "1 batch" if self.batches == 1 else f"{self.batches:,} batches"
-        self.say(f"{words[how]}: {rows:,} rows in {batches}, {seconds:.1f} s")
+        self.say(f"{words[how]}: {rows:,} rows in {batches}, {seconds:.1f} s", rows=rows, seconds=round(seconds, 3))
         for (stream, origin), one in self.origins.items():
             if one["bad"] or one["late"]:
                 self.say(

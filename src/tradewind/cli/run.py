@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
+from datetime import UTC, datetime
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +18,7 @@ import typer
 from tradewind.algebra.durations import parse_duration
 from tradewind.cli.check import AsJson, File
 from tradewind.cli.flows import Flows, table_of
+from tradewind.cli.messages import JsonLogs, speaking
 from tradewind.cli.places import Backbone, State, state_of
 from tradewind.cli.progress import Progress
 from tradewind.errors import InputError
@@ -23,6 +26,7 @@ from tradewind.runtime.deployment import deployment
 
 if TYPE_CHECKING:
     from tradewind.frontends.deployment.deployment import Deployment
+    from tradewind.runtime.lineage_story import Story
     from tradewind.runtime.live import Live
 
 UntilDone = Annotated[bool, typer.Option("--until-done", help="End when everything that is there has been read.")]
@@ -57,6 +61,7 @@ def run(  # noqa: PLR0917, the command line's options come as parameters
     full_speed: FullSpeed = False,
     backbone: Backbone = None,
     as_json: AsJson = False,
+    json_logs: JsonLogs = False,
 ) -> None:
     """Run FILE here, on Spark, at all its sites, and deliver what its queries ask. Links are imitated as declared, and
     what crosses them is counted. Ctrl-C stops; the next run goes on from there.
@@ -66,32 +71,55 @@ def run(  # noqa: PLR0917, the command line's options come as parameters
     limit = parse_duration(for_) / 1e6 if for_ is not None else None
     if limit is not None and limit <= 0:
         raise InputError(f"--for {for_} is no time at all.", hint="give a duration above zero, such as 60s.")
-    found = deployment(file)
-    network = network_of(found, cut or (), throttle or (), full_speed, backbone)
-    progress = Progress(quiet, found)
-    live = found.run(
-        state=state_of(file, state), until_done=until_done, fresh=fresh, on_batch=progress.batch, show=progress.rows,
-        planner=planner, network=network,
-    )  # fmt: skip
-    begin = time.perf_counter()
+    with speaking("run", as_json=json_logs) as say:
+        found = deployment(file)
+        network = network_of(found, cut or (), throttle or (), full_speed, backbone)
+        progress = Progress(quiet, found, say if json_logs else None)
+        live = found.run(
+            state=state_of(file, state), until_done=until_done, fresh=fresh, on_batch=progress.batch,
+            show=progress.rows, planner=planner, network=network,
+        )  # fmt: skip
+        begin = time.perf_counter()
+        with closing(progress), _lineage(found, until_done, progress) as story:
+            ended, totals, read = _ran(live, limit, progress, story)
+        seconds = time.perf_counter() - begin
+        progress.end(seconds, ended)
+        links = Flows.of(live).links(live.links(), progress.seconds_of(read))
+        if links:
+            progress.say("\n".join(table_of(links)))
+    if as_json:
+        typer.echo(json.dumps({**progress.summary(totals, read, seconds, ended), "links": links}, indent=2))
+
+
+def _ran(live: Live, limit: float | None, progress: Progress, story: Story) -> tuple[str, Any, Any]:
+    """A run from its start to its end: how that came, how many rows the answers have, and what was read."""
     # Spark takes the signals for itself when it starts, so they are taken after it.
-    with closing(progress), live, _interruptible() as interrupted:
-        progress.say(f"running {file} at {_where(live)}; state in {live.state}")
+    with live, _interruptible() as interrupted:
+        progress.say(f"running {live.file} at {_where(live)}; state in {live.state}")
         for line in live.planned.figures if live.planned is not None else ():
             progress.say(f"  {line}")
         # Loaded on use: other commands do not need what runs.
         serving = importlib.import_module("tradewind.runtime.serving")
         for name in serving.restore(live):
             progress.say(f"  goes on with {name}, which was added")
-        ended = _watch(live, limit, interrupted, lambda: progress.look(live, serving.serve(live)))
-        totals, read = live.totals, live.read()
-    seconds = time.perf_counter() - begin
-    progress.end(seconds, ended)
-    links = Flows.of(live).links(live.links(), progress.seconds_of(read))
-    if links:
-        progress.say("\n".join(table_of(links)))
-    if as_json:
-        typer.echo(json.dumps({**progress.summary(totals, read, seconds, ended), "links": links}, indent=2))
+
+        def look() -> None:
+            progress.look(live, serving.serve(live))
+            story.begin(live.declared)
+
+        ended = _watch(live, limit, interrupted, look)
+        story.done = ended == "done"
+        return ended, live.totals, live.read()
+
+
+def _lineage(found: Deployment, until_done: bool, progress: Progress) -> AbstractContextManager[Story]:
+    """What is told of a run elsewhere, if the environment asks for it."""
+    sender = importlib.import_module("tradewind.runtime.lineage_sender").Sender.of(os.environ, progress.say)
+    story = importlib.import_module("tradewind.runtime.lineage_story")
+    told: AbstractContextManager[Story] = story.told(
+        found, sender, until_done=until_done, now=lambda: datetime.now(UTC)
+    )
+    return told
 
 
 def _where(live: Live) -> str:

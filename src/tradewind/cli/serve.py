@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import importlib
 import os
-import secrets
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tradewind.cli import private
 from tradewind.cli.at import FOLDER
+from tradewind.cli.messages import JsonLogs, speaking
 from tradewind.cli.run import Fresh, FullSpeed, Planner, UntilDone
 from tradewind.errors import InputError
 from tradewind.frontends.deployment.file import deployment
 
 if TYPE_CHECKING:
     from tradewind.runtime.cluster.coordinator import Coordinator
+    from tradewind.runtime.lineage_sender import Sender
+    from tradewind.runtime.saying import Say
 
 _HTTP, _BACKBONE = 7470, 7471
 _TOKEN_SECONDS = 3600.0
@@ -43,7 +47,6 @@ Host = Annotated[
         "--host", metavar="HOST", help="A name or address under which others reach this machine. May be given again."
     ),
 ]
-JsonLogs = Annotated[bool, typer.Option("--json-logs", help="Messages as JSON, one a line.")]
 
 
 def serve(  # noqa: PLR0917, the command line's options come as parameters
@@ -60,13 +63,12 @@ def serve(  # noqa: PLR0917, the command line's options come as parameters
     """Run a coordinator: it says what sites are to run, knows how it goes, and lets sites in. With a deployment FILE it
     lets that run, and says how each of its sites may join. A second coordinator on the same folder stands by.
     """
-    messages = importlib.import_module("tradewind.cli.messages")
-    say = messages.speaker("coordinator", as_json=json_logs)
     file, folder = _parts(what, state)
-    found = deployment(file) if file is not None else None
     address, port = listening(listen)
-    leading = importlib.import_module("tradewind.runtime.cluster.leading").Leadership(folder)
-    with interruptible() as stopping:
+    with speaking("coordinator", as_json=json_logs) as say, interruptible() as stopping:
+        found = deployment(file) if file is not None else None
+        sender = importlib.import_module("tradewind.runtime.lineage_sender").Sender.of(os.environ, say)
+        leading = importlib.import_module("tradewind.runtime.cluster.leading").Leadership(folder)
         if not leading.wait(stopping, lambda: say(f"another coordinator leads in {folder}; standing by")):
             return
         root = file.resolve().parent if file is not None else Path.cwd()
@@ -74,13 +76,14 @@ def serve(  # noqa: PLR0917, the command line's options come as parameters
             folder, address, port, list(host or ()), root, imitate=address in _LOCAL and not full_speed
         )
         try:
-            with _served(coordinator, (address, port), json_logs) as url:
+            with _served(coordinator, (address, port)) as url, _lineage(coordinator, sender, say):
                 if file is not None and found is not None:
                     text = file.read_text(encoding="utf-8-sig")
                     done = coordinator.apply(text, file.name, planner=planner, until_done=until_done, fresh=fresh)
-                    say(f"{file.name}: epoch {done['epoch']}, {len(coordinator.fragments())} fragments")
+                    parts = len(coordinator.fragments())
+                    say(f"{file.name}: epoch {done['epoch']}, {parts} fragments", epoch=done["epoch"], fragments=parts)
                     _hand_out(coordinator, list(found.sites), url, say)
-                say(f"coordinator at {url}; sites connect to port {coordinator.port}; state in {folder}")
+                say(f"coordinator at {url}; sites connect to port {coordinator.port}; state in {folder}", url=url)
                 say(f"its page is at the same address, and asks for the secret in {folder / 'secret'}")
                 stopping.wait()
         finally:
@@ -117,16 +120,14 @@ def _started(folder: Path, address: str, port: int, hosts: list[str], root: Path
 
 
 @contextmanager
-def _served(coordinator: Coordinator, listen: tuple[str, int], json_logs: bool) -> Iterator[str]:
+def _served(coordinator: Coordinator, listen: tuple[str, int]) -> Iterator[str]:
     """The coordinator's page and interface, and a note beside its state by which other commands find them."""
     web, serving = (importlib.import_module(f"tradewind.web.{name}") for name in ("app", "serving"))
     client = importlib.import_module("tradewind.runtime.cluster.client")
     folder, own, (address, port) = coordinator.office.folder, coordinator.members.own, listen
-    secret = _secret(folder)
+    secret = private.secret(folder / "secret")
     names = {*_LOCAL, "::1", address, *coordinator.office.hosts}
-    served = serving.Served.start(
-        web.app(coordinator, secret, names), address, port, own.certificate, own.key, log_json=json_logs
-    )
+    served = serving.Served.start(web.app(coordinator, secret, names), address, port, own.certificate, own.key)
     try:
         near = "127.0.0.1" if address in {"0.0.0.0", "::"} else address  # noqa: S104 - it is compared
         url = f"https://{near}:{served.port}"
@@ -136,16 +137,13 @@ def _served(coordinator: Coordinator, listen: tuple[str, int], json_logs: bool) 
         served.stop()
 
 
-def _secret(folder: Path) -> str:
-    """What those who ask the coordinator must know; made once."""
-    path = folder / "secret"
-    if not path.exists():
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(secrets.token_urlsafe(32))
-    return path.read_text()
+def _lineage(coordinator: Coordinator, sender: Sender | None, say: Say) -> AbstractContextManager[None]:
+    lineage = importlib.import_module("tradewind.runtime.cluster.lineage")
+    told: AbstractContextManager[None] = lineage.told(coordinator, sender, say, lambda: datetime.now(UTC))
+    return told
 
 
-def _hand_out(coordinator: Coordinator, sites: list[str], url: str, say: Callable[[str], None]) -> None:
+def _hand_out(coordinator: Coordinator, sites: list[str], url: str, say: Say) -> None:
     """Write tokens for the sites that have not joined yet, for whoever may read the folder."""
     place = coordinator.office.folder / "tokens"
     place.mkdir(mode=0o700, exist_ok=True)
@@ -158,8 +156,7 @@ def _hand_out(coordinator: Coordinator, sites: list[str], url: str, say: Callabl
     for site in sites:
         if site not in coordinator.members.sites():
             path = place / site
-            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-                file.write(coordinator.token(site, _TOKEN_SECONDS, ["127.0.0.1"]))
+            private.write(path, coordinator.token(site, _TOKEN_SECONDS, ["127.0.0.1"]))
             say(f"site {site} may join within an hour: tradewind agent --site {site}{root} --join {path}@{at}")
     if office.listen[0] not in _LOCAL:
         say("that is for agents on this machine; for one elsewhere: tradewind token SITE")

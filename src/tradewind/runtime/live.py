@@ -249,6 +249,11 @@ class Live:
         return self._found.name
 
     @property
+    def declared(self) -> Deployment:
+        """What it runs, with the queries that were added."""
+        return self._found
+
+    @property
     def spark(self) -> Session:
         """The session that it runs on."""
         found = self._runner.session

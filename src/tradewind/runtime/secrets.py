@@ -31,3 +31,9 @@ def tables_of(found: Deployment, site: str) -> dict[str, str]:
     """Where stored tables are kept at a site, if that is declared."""
     declared = found.sites[site].tables
     return {} if declared is None else {"tables_at": resolved(declared, f"sites.{site}.tables")}
+
+
+def values_of(found: Deployment, environment: Mapping[str, str] = os.environ) -> list[str]:
+    """The secrets that a deployment names and that the environment has."""
+    named = [name for site in found.sites.values() for name in _NAMED.findall(site.tables or "")]
+    return [environment[name] for name in named if environment.get(name)]

@@ -169,6 +169,16 @@ def given_names(names: Iterable[x509.GeneralName]) -> list[str]:
     return [one for one in dns if one.endswith(DOMAIN)]
 
 
+def host_names(names: Iterable[x509.GeneralName]) -> list[str]:
+    """Those of the names that are hosts or addresses."""
+    known = list(names)
+    addresses = [str(one.value) for one in known if isinstance(one, x509.IPAddress)]
+    return [
+        *addresses,
+        *(one.value.lower() for one in known if isinstance(one, x509.DNSName) if one.value not in given_names([one])),
+    ]
+
+
 def _begun(
     subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, start: float, end: float
 ) -> x509.CertificateBuilder:

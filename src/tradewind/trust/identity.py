@@ -15,6 +15,7 @@ from tradewind.trust.certificates import (
     all_names,
     certificate,
     given_names,
+    host_names,
     is_authority,
     is_issued_by,
     pem_of,
@@ -78,6 +79,10 @@ class Identity:
     def expires(self) -> float:
         """When the certificate is over, in seconds since 1970."""
         return certificate(kept(self.certificate) or b"").not_valid_after_utc.timestamp()
+
+    def hosts(self) -> list[str]:
+        """The hosts that the certificate names, beside the name that the authority gave."""
+        return host_names(all_names(certificate(kept(self.certificate) or b"")))
 
     def client_context(self) -> ssl.SSLContext:
         """For connections to others. Say as `server_hostname` whom one wants: the principal of a site or the

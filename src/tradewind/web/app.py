@@ -1,4 +1,4 @@
-"""The whole interface, put together around a desk."""
+"""The whole interface, put together around a desk; and the small one of a site."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from fastapi.security import HTTPBearer
 
 from tradewind.errors import InputError
 from tradewind.web import catalogue, deployments, events, membership, metrics, page, problems
-from tradewind.web.desk import Desk
-from tradewind.web.security import Guard
+from tradewind.web.desk import Desk, Measured
+from tradewind.web.security import PUBLIC, Guard
 
 _SHORTEST = 16
 # It only describes: the guard has looked at the secret before any route is found.
@@ -27,6 +27,32 @@ def app(
     clock: Callable[[], float] = time.monotonic,  # noqa: TID251  who has to wait, waits in real time
 ) -> FastAPI:
     """The interface of a desk, for who has the secret, under the names of its hosts (with any port, or with one)."""
+    made = _guarded("The coordinator: what runs, changing it, and who takes part.", secret, hosts, clock, PUBLIC)
+    made.state.desk = desk
+    made.include_router(_private())
+    made.include_router(membership.public, prefix="/v1")
+    made.include_router(page.router)
+    return made
+
+
+def site_app(
+    site: Measured,
+    secret: str,
+    hosts: Collection[str],
+    *,
+    clock: Callable[[], float] = time.monotonic,  # noqa: TID251  as above
+) -> FastAPI:
+    """The interface of a site: its metrics, for who has the secret, and nothing else."""
+    made = _guarded("A site: its metrics.", secret, hosts, clock, public=())
+    made.state.desk = site
+    made.include_router(metrics.router)
+    return made
+
+
+def _guarded(
+    about: str, secret: str, hosts: Collection[str], clock: Callable[[], float], public: Collection[tuple[str, str]]
+) -> FastAPI:
+    """An interface without anything in it, and the guard at its door."""
     if len(secret) < _SHORTEST or not (secret.isascii() and secret.isprintable() and " " not in secret):
         raise InputError(
             f"the secret has to be {_SHORTEST} or more printable ASCII letters without spaces.",
@@ -36,7 +62,7 @@ def app(
     made = FastAPI(
         title="Tradewind",
         version="1",
-        description="The coordinator: what runs, changing it, and who takes part.",
+        description=about,
         openapi_url="/v1/openapi.json",
         docs_url=None,
         redoc_url=None,
@@ -52,14 +78,10 @@ def app(
             "auto_configure": False,
         },
     )
-    made.state.desk = desk
     made.state.secret = secret
     made.state.watch = events.Watch(clock)
     problems.install(made)
-    made.include_router(_private())
-    made.include_router(membership.public, prefix="/v1")
-    made.include_router(page.router)
-    made.add_middleware(Guard, secret=secret, hosts=hosts, clock=clock)
+    made.add_middleware(Guard, secret=secret, hosts=hosts, clock=clock, public=public)
     return made
 
 

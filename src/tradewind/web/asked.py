@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from tradewind.web.desk import Desk
+from tradewind.web.desk import Desk, Measured
 
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
 # Anything that fits on one line: it is shown to people.
@@ -26,6 +26,7 @@ def _desk(request: Request) -> Any:
 
 
 AtDesk = Annotated[Desk, Depends(_desk)]
+OfWhomever = Annotated[Measured, Depends(_desk)]
 
 
 class Asked(BaseModel):

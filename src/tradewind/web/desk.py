@@ -1,4 +1,4 @@
-"""What the interface asks of the coordinator: the only thing that it knows of it."""
+"""What the interface asks of the coordinator, or of a site: the only thing that it knows of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,14 @@ class UnavailableError(RunError):
     """The coordinator cannot answer now, but may soon: it has just started, or another one leads."""
 
 
-class Desk(Protocol):
+class Measured(Protocol):
+    """Tells how it is, in figures, and is asked from several threads at once."""
+
+    def metrics(self) -> Iterable[Sample]:
+        """What Prometheus is told, in base units."""
+
+
+class Desk(Measured, Protocol):
     """Takes and gives plain data, and is asked from several threads at once.
 
     It may raise `DeploymentError` (422), `UnknownNameError` (404), any other `InputError` (400), `UnavailableError`
@@ -88,6 +95,3 @@ class Desk(Protocol):
 
     def ca(self) -> str:
         """The certificate of the authority that sites trust, as PEM."""
-
-    def metrics(self) -> Iterable[Sample]:
-        """What Prometheus is told, in base units."""

@@ -1,4 +1,4 @@
-"""What Prometheus is told: what the desk measured, at the moment it is asked."""
+"""What Prometheus is told: what a coordinator or a site measured, at the moment it is asked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 from starlette.responses import Response
 
-from tradewind.web.asked import AtDesk
+from tradewind.web.asked import OfWhomever
 from tradewind.web.desk import Sample
 
 router = APIRouter(tags=["metrics"])
@@ -23,8 +23,8 @@ _PREFIX = "tradewind_"
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
-def metrics(desk: AtDesk) -> Response:
-    return Response(exposed(desk.metrics()), media_type=CONTENT_TYPE_LATEST)
+def metrics(whom: OfWhomever) -> Response:
+    return Response(exposed(whom.metrics()), media_type=CONTENT_TYPE_LATEST)
 
 
 def exposed(samples: Iterable[Sample]) -> bytes:

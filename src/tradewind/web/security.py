@@ -1,7 +1,7 @@
 """The guard at the door: whom it lets in, and what it says to those it does not.
 
 Everything passes it, also what no route is for, so that a route cannot be left open by forgetting something; what is
-public is listed here.
+public of a coordinator is listed here, and of a site nothing is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tradewind.web.refusals import RefusedError
 
 _log = logging.getLogger(__name__)
 _JOIN = "/v1/join"
-_PUBLIC = frozenset({("POST", _JOIN), ("GET", "/v1/ca"), *(("GET", path) for path in FILES)})
+PUBLIC = frozenset({("POST", _JOIN), ("GET", "/v1/ca"), *(("GET", path) for path in FILES)})
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 _LONGEST, _LONGEST_JOIN = 2_000_000, 64_000
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^\s:\[\]/@]+)(?::\d{1,5})?")
@@ -36,8 +36,17 @@ _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^\s:\[\]/@]+)(?::\d{1,5})?")
 class Guard:
     """Lets in who names the right host, comes from no foreign page and has the secret; bounds what they send."""
 
-    def __init__(self, app: ASGIApp, *, secret: str, hosts: Collection[str], clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        secret: str,
+        hosts: Collection[str],
+        clock: Callable[[], float],
+        public: Collection[tuple[str, str]],
+    ) -> None:
         self._app = app
+        self._public = frozenset(public)
         self._secret = secret.encode()
         self._hosts = frozenset(map(_bracketed, hosts))
         # Apart, so that nobody can shut out those who have the secret by failing to join.
@@ -65,7 +74,7 @@ class Guard:
             await refusal(scope, receive, visit.send)
         except Exception:  # noqa: BLE001  whatever it is, the asker learns its number and the log the rest
             await self._tell_failure(visit, scope, receive)
-        if (visit.method, visit.path) == ("POST", _JOIN) and 400 <= visit.status < 500 and visit.status != 429:
+        if self._is_join(visit) and 400 <= visit.status < 500 and visit.status != 429:
             _log.warning("a site at %s failed to join", visit.address)
             self._joins.note(visit.address)
 
@@ -77,10 +86,13 @@ class Guard:
             )
         if visit.method not in _SAFE and _is_foreign(visit.headers, f"{scope['scheme']}://{host[0]}"):
             raise RefusedError(status=403, what="a page of another site may not change anything here.")
-        if (visit.method, visit.path) not in _PUBLIC:
+        if (visit.method, visit.path) not in self._public:
             self._check_secret(visit)
         elif visit.path == _JOIN:
             _check_patience(self._joins, visit.address)
+
+    def _is_join(self, visit: _Visit) -> bool:
+        return (visit.method, visit.path) == ("POST", _JOIN) and ("POST", _JOIN) in self._public
 
     def _is_ours(self, host: str) -> bool:
         found = _HOST.fullmatch(host.lower())
@@ -144,7 +156,7 @@ def _check_patience(failures: Failures, address: str) -> None:
 
 
 def _unknown(what: str, challenge: str) -> RefusedError:
-    hint = "send the coordinator's secret as `Authorization: Bearer …`."
+    hint = "send the secret of whom you ask as `Authorization: Bearer …`."
     return RefusedError(status=401, what=what, hint=hint, headers={"WWW-Authenticate": challenge})
 
 

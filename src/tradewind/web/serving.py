@@ -15,7 +15,6 @@ import uvicorn
 from fastapi import FastAPI
 
 from tradewind.errors import InputError, RunError
-from tradewind.web.logs import JsonLogs
 
 _GRACE = 5
 _PATIENCE = 15.0
@@ -24,12 +23,11 @@ _PATIENCE = 15.0
 class Served:
     """An interface that is served until it is stopped; `port` is where."""
 
-    def __init__(self, app: FastAPI, config: uvicorn.Config, listener: socket.socket, log_json: bool) -> None:
+    def __init__(self, app: FastAPI, config: uvicorn.Config, listener: socket.socket) -> None:
         self.port: int = listener.getsockname()[1]
         self._closing: threading.Event = app.state.watch.closing
         self._server = uvicorn.Server(config)
         self._listener = listener
-        self._logs = JsonLogs("tradewind", "uvicorn") if log_json else None
         self._thread = threading.Thread(target=self._run, name="tradewind-web", daemon=True)
         self._thread.start()
         pause = threading.Event()
@@ -46,14 +44,12 @@ class Served:
         port: int = 0,
         certificate: Path | None = None,
         key: Path | None = None,
-        *,
-        log_json: bool = False,
     ) -> Served:
         """Serves an app; it listens when this returns. Port 0 is any that is free; see `port`."""
         config = _config(app, certificate, key)
         listener = _listening(host, port)
         try:
-            return Served(app, config, listener, log_json)
+            return Served(app, config, listener)
         except BaseException:
             listener.close()
             raise
@@ -64,8 +60,6 @@ class Served:
         self._server.should_exit = True
         self._thread.join(_PATIENCE)
         self._listener.close()
-        if self._logs is not None:
-            self._logs.end()
 
     def __enter__(self) -> Self:
         return self

@@ -27,8 +27,10 @@ from tradewind.runtime.cluster.control import Control
 from tradewind.runtime.cluster.desired import Desired, opened, sites_of
 from tradewind.runtime.cluster.dialling import dials, neighbours
 from tradewind.runtime.cluster.footprint import disk_free_bytes, memory_bytes
+from tradewind.runtime.cluster.metrics import Sample, of_site
 from tradewind.runtime.cluster.reports import SiteReport
 from tradewind.runtime.cluster.site_run import Place, SiteRun, discard
+from tradewind.runtime.saying import Say
 from tradewind.spark.session import Session, forget, lives, start
 from tradewind.trust.identity import Identity
 
@@ -63,7 +65,7 @@ class Agent:
     """A site at work."""
 
     post: Post
-    say: Callable[[str], None]
+    say: Say
     show: Callable[[str, pa.Table], None] = lambda _name, _rows: None
     clock: Callable[[], float] = time.perf_counter
     _desired: Desired = field(default_factory=lambda: Desired(0))
@@ -77,6 +79,7 @@ class Agent:
     _memory: tuple[float, int] = (float("-inf"), 0)
     _problem: str | None = None
     _untold: str | None = None
+    _told: SiteReport | None = None
 
     def run(self, stopping: threading.Event) -> None:
         """Work until it is told to stop."""
@@ -124,9 +127,10 @@ class Agent:
             before = self._run.problem, self._run.ended
             self._run.look()
             if self._run.problem not in {None, before[0]}:
-                self.say(f"site {self.post.site}: {self._run.problem}")
+                self.say(f"site {self.post.site}: {self._run.problem}", level="warning", run=self._run.wanted.title)
             if self._run.ended and not before[1]:
-                self.say(f"site {self.post.site}: {self._run.wanted.name} has come to its end")
+                wanted = self._run.wanted
+                self.say(f"site {self.post.site}: {wanted.name} has come to its end", run=wanted.title)
         elif self._desired.wanted is not None:
             self._reconcile(self._desired)
 
@@ -136,13 +140,13 @@ class Agent:
             wanted = opened(record, self.post.identity.verifying_key)
         except TradewindError as error:
             self._problem = f"what the coordinator wants cannot be taken: {error}"
-            self.say(f"site {self.post.site}: {self._problem}")
+            self.say(f"site {self.post.site}: {self._problem}", level="warning")
             return
         if wanted.epoch <= self._desired.epoch:
             return
         self._problem = None
         self._remember(record)
-        self.say(f"site {self.post.site}: epoch {wanted.epoch}")
+        self.say(f"site {self.post.site}: epoch {wanted.epoch}", epoch=wanted.epoch)
         self._reconcile(wanted)
 
     def _reconcile(self, desired: Desired) -> None:
@@ -215,13 +219,14 @@ class Agent:
         if now - self._memory[0] > _MEMORY:
             self._memory = now, memory_bytes()
         run = self._run
-        self._control.tell(
+        self._tell(
             SiteReport(
                 site=self.post.site,
                 agent=self._name,
                 number=self._reports,
                 epoch=self._desired.epoch,
                 state="idle" if run is None else run.state,
+                run=run.wanted.title if run is not None else None,
                 listens=self._address(),
                 cores=self.post.cores or os.cpu_count() or 1,
                 memory_bytes=self._memory[1],
@@ -236,6 +241,24 @@ class Agent:
                 channels=run.channels() if run is not None else [],
             )
         )
+
+    def _tell(self, report: SiteReport) -> None:
+        self._told = report
+        if self._control is not None:
+            self._control.tell(report)
+
+    def metrics(self) -> list[Sample]:
+        """How the site is, by its last report, for Prometheus."""
+        return list(of_site(self.post.site, self._told, reached=self._reaches()))
+
+    def _reaches(self) -> bool:
+        """Whether the coordinator has answered when it was last spoken to."""
+        if self._control is None or self._control.problem is not None:
+            return False
+        with suppress(TradewindError):
+            self._control.connection()
+            return True
+        return False
 
     # --- where it is reached ----------------------------------------------------------------------------------
 
@@ -293,5 +316,5 @@ class Agent:
         try:
             return opened(json.loads(path.read_text()), self.post.identity.verifying_key)
         except (ValueError, InputError) as error:
-            self.say(f"site {self.post.site}: {path} cannot be used, and is left alone: {error}")
+            self.say(f"site {self.post.site}: {path} cannot be used, and is left alone: {error}", level="warning")
             return Desired(0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -189,15 +188,11 @@ def _queries(registry: Registry, wanted: Wanted | None) -> dict[str, dict[str, A
                 continue
             heard = registry.heard.get(fragment.site)
             told = heard.report.answers.get(name) if heard is not None else None
-            behind = None
-            if told is not None and told.settled is not None and told.newest is not None:
-                gap = (told.newest - told.settled) / _MICROS
-                behind = round(gap, 1) if math.isfinite(gap) else None
             found[name] = {
                 "site": fragment.site,
                 "final": told.final if told else 0,
                 "tentative": told.tentative if told else 0,
                 "missing": list(told.missing) if told else [],
-                "behind_seconds": behind,
+                "behind_seconds": told.behind_seconds if told else None,
             }
     return found

@@ -5,6 +5,7 @@ A report is data from another machine, so it is checked when it is read: its for
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -13,6 +14,7 @@ from tradewind.errors import DataError
 
 _LONGEST = 4_000_000
 """Bytes of a report."""
+_MICROS = 1e6
 
 Name = Annotated[str, Field(max_length=300)]
 Said = Annotated[str, Field(max_length=2_000)]
@@ -60,6 +62,14 @@ class AnswerTold(_Told):
     settled: float | None = None
     newest: float | None = None
 
+    @property
+    def behind_seconds(self) -> float | None:
+        """From what is settled to the newest row, where both are known."""
+        if self.settled is None or self.newest is None:
+            return None
+        gap = (self.newest - self.settled) / _MICROS
+        return round(gap, 1) if math.isfinite(gap) else None
+
 
 class ReadTold(_Told):
     """What was read of a stream at a site."""
@@ -95,6 +105,8 @@ class SiteReport(_Told):
     epoch: Count
     """What it works on, or is about to."""
     state: Literal["idle", "starting", "running", "ended", "failed", "stopped"]
+    run: Name | None = None
+    """The title of the deployment that it tells of: for a moment that may still be the one before."""
     listens: Name | None = None
     cores: Count = 1
     memory_bytes: Count = 0

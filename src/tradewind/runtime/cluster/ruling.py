@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from tradewind.errors import InputError, InternalError
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.cluster.desired import BUCKET, KEY, Desired, Wanted, opened, sealed
 from tradewind.runtime.cluster.members import Members
+from tradewind.runtime.cluster.metrics import Sample
 from tradewind.runtime.cluster.moving_lead import Lead
 from tradewind.runtime.cluster.orders import Questions
 from tradewind.runtime.cluster.registry import Registry
@@ -48,6 +49,8 @@ class Ruling:
     clock: Callable[[], float] = time.perf_counter
     registry: Registry = field(default_factory=Registry)
     members: Members = field(init=False)
+    measures: list[Callable[[], Iterable[Sample]]] = field(default_factory=list)
+    """What else is told as metrics."""
     _desired: Desired = field(default_factory=lambda: Desired(0))
     _server: ControlServer | None = None
     _connection: Connection | None = None
@@ -111,6 +114,11 @@ class Ruling:
         if self._desired.wanted is None:
             raise InputError("nothing runs.", hint="tradewind apply FILE.")
         return self._desired.wanted
+
+    @property
+    def desired(self) -> Desired:
+        """What is wanted."""
+        return self._desired
 
     def declared(self) -> Deployment | None:
         """What is declared by what is wanted."""

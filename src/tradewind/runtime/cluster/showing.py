@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tradewind.errors import InputError, unknown
-from tradewind.runtime.cluster import views
+from tradewind.runtime.cluster import metrics, views
 from tradewind.runtime.cluster.dialling import unreachable
 from tradewind.runtime.cluster.registry import status_of
 from tradewind.runtime.cluster.ruling import Ruling
@@ -85,7 +85,8 @@ class Showing(Ruling):
         with self._lock:
             return views.stats(self.status(), self.registry)
 
-    def metrics(self) -> list[views.Sample]:
+    def metrics(self) -> list[metrics.Sample]:
         """The same for Prometheus."""
         with self._lock:
-            return views.metrics(self.status(), self.registry)
+            known = list(metrics.of_cluster(self.status(), self.registry))
+        return [*known, *(one for told in self.measures for one in told())]

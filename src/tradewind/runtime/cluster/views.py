@@ -1,9 +1,8 @@
-"""What there is and how it does, in the words of the catalogue: entities, each described; figures; metrics."""
+"""What there is and how it does, in the words of the catalogue: entities, each described; figures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from tradewind.algebra.drawing.labels import label
 from tradewind.errors import unknown
@@ -12,16 +11,6 @@ from tradewind.fragments.triggers import queries_of
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.cluster.desired import Wanted
 from tradewind.runtime.cluster.registry import Registry
-
-
-class Sample(NamedTuple):
-    """A metric's value."""
-
-    name: str
-    help: str
-    kind: str
-    labels: dict[str, str]
-    value: float
 
 
 def entities(found: Deployment | None, wanted: Wanted | None) -> list[dict[str, str]]:
@@ -89,44 +78,6 @@ def stats(status: dict[str, Any], registry: Registry) -> dict[str, Any]:
         "epoch": status["epoch"], "state": status["state"], "read": read, "fragments": fragments,
         "links": status["links"], "queries": status["queries"],
     }  # fmt: skip
-
-
-def metrics(status: dict[str, Any], registry: Registry) -> list[Sample]:
-    """The same as metrics, with Prometheus' conventions: base units, and totals that only grow."""
-    return list(_samples(status, registry))
-
-
-def _samples(status: dict[str, Any], registry: Registry) -> Iterator[Sample]:
-    yield Sample("tradewind_epoch", "Epoch of what is wanted.", "gauge", {}, status["epoch"])
-    yield Sample("tradewind_refused_reports_total", "Reports that could not be read.", "counter", {}, registry.refused)
-    for site, one in status["sites"].items():
-        here = {"site": site}
-        yield Sample("tradewind_site_up", "Whether a site is heard.", "gauge", here, float(one["state"] == "alive"))
-        if "memory_bytes" in one:
-            yield Sample("tradewind_site_memory_bytes", "Resident bytes.", "gauge", here, one["memory_bytes"])
-            yield Sample("tradewind_site_disk_free_bytes", "Free bytes on disk.", "gauge", here, one["disk_free_bytes"])
-            yield Sample("tradewind_site_restarts_total", "Times begun again.", "counter", here, one["restarts"])
-            yield Sample("tradewind_site_refused_total", "Requests refused on links.", "counter", here, one["refused"])
-        for name, fragment in one["fragments"].items():
-            who = {"site": site, "fragment": name}
-            yield Sample("tradewind_fragment_rows_total", "Rows read.", "counter", who, fragment["rows"])
-            yield Sample("tradewind_fragment_batch_seconds", "Last batch's time.", "gauge", who, fragment["seconds"])
-            running = float(fragment["state"] == "running")
-            yield Sample("tradewind_fragment_running", "Whether it runs.", "gauge", who, running)
-    for link in status["links"]:
-        ends = {"from": link["from"], "to": link["to"]}
-        yield Sample("tradewind_link_bytes_total", "Bytes that crossed.", "counter", ends, link["bytes"])
-        yield Sample("tradewind_link_rows_total", "Rows that crossed.", "counter", ends, link["rows"])
-        yield Sample("tradewind_link_backlog_bytes", "Bytes that wait.", "gauge", ends, link["backlog_bytes"])
-        yield Sample("tradewind_link_up", "Whether the far end answers.", "gauge", ends, float(link["reached"]))
-    for name, query in status["queries"].items():
-        who = {"query": name}
-        yield Sample("tradewind_query_rows", "Rows that are final.", "gauge", {**who, "final": "true"}, query["final"])
-        tentative = query["tentative"]
-        yield Sample("tradewind_query_rows", "Rows that are final.", "gauge", {**who, "final": "false"}, tentative)
-        if query["behind_seconds"] is not None:
-            behind = query["behind_seconds"]
-            yield Sample("tradewind_query_behind_seconds", "Newest to settled.", "gauge", who, behind)
 
 
 def _streams_read(registry: Registry) -> list[str]:
