@@ -101,7 +101,7 @@ def agent(  # noqa: PLR0917, the command line's options come as parameters
 
 @contextmanager
 def _measured(agent: Agent, at: tuple[str, int] | None, say: Say) -> Iterator[None]:
-    """An agent's metrics, where they are asked for: by TLS, as the site, for who has a secret that lies by its state."""
+    """Metrics of an agent, if they are asked for: by TLS, as the site, for who has a secret that lies by its state."""
     if at is None:
         yield
         return
