@@ -47,7 +47,12 @@ def test_machines_are_told_all_of_it(capfd):
 
 def test_lines_of_many_threads_are_whole(capfd):
     with speaking("ams", as_json=True) as say:
-        threads = [threading.Thread(target=lambda: [say("x" * 5_000) for _ in range(50)]) for _ in range(8)]
+
+        def talk() -> None:
+            for _ in range(50):
+                say("x" * 5_000)
+
+        threads = [threading.Thread(target=talk) for _ in range(8)]
         for one in threads:
             one.start()
         for one in threads:

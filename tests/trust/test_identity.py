@@ -41,6 +41,12 @@ def test_a_site_gets_an_identity(tmp_path, authority):
     assert not path.exists()
 
 
+def test_an_identity_knows_the_hosts_that_it_is_good_for(tmp_path, authority):
+    made = joined(tmp_path / "ams", authority, "ams", ["10.1.2.3", "Edge-1.example.org", "::1"])
+    assert sorted(made.hosts()) == ["10.1.2.3", "::1", "edge-1.example.org"]
+    assert joined(tmp_path / "sin", authority, "sin").hosts() == []
+
+
 def test_asking_does_not_look_or_make_where_there_is_nothing(tmp_path):
     assert Identity.load(tmp_path / "nothing") is None
     assert not (tmp_path / "nothing").exists()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -36,9 +37,13 @@ def speaking(component: str, *, as_json: bool) -> Iterator[Say]:
     if not as_json:
         yield _to_people
         return
-    say = _to_machines(component)
-    handler = logging.StreamHandler()
+    # Another way to the same place: while Spark starts, what goes to stderr itself goes to Spark's log.
+    stream = os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8")
+    say = _to_machines(component, stream)
+    handler = logging.StreamHandler(stream)
     handler.setFormatter(_Lines(component))
+    # What fails in a batch is told by whoever waits for it; the way there keeps it to itself.
+    handler.addFilter(lambda record: not record.name.startswith("py4j"))
     logging.getLogger().addHandler(handler)
     try:
         yield say
@@ -49,6 +54,7 @@ def speaking(component: str, *, as_json: bool) -> Iterator[Say]:
         raise typer.Exit(BAD_INPUT if isinstance(error, InputError) else FAILED) from None
     finally:
         logging.getLogger().removeHandler(handler)
+        stream.close()
 
 
 def line(time: datetime, level: str, component: str, message: str, **fields: object) -> str:
@@ -65,12 +71,12 @@ def _to_people(text: str, *, level: Level = "info", **fields: object) -> None:
     typer.echo(text, err=True)
 
 
-def _to_machines(component: str) -> Say:
+def _to_machines(component: str, stream: TextIO) -> Say:
     def say(text: str, *, level: Level = "info", **fields: object) -> None:
         # One write for each line, one after the other: several threads speak.
         with _writing:
-            sys.stderr.write(line(datetime.now(UTC), level, component, text, **fields) + "\n")
-            sys.stderr.flush()
+            stream.write(line(datetime.now(UTC), level, component, text, **fields) + "\n")
+            stream.flush()
 
     return say
 

@@ -1,4 +1,4 @@
-"""Writes what the code itself knows into the documentation: tables of functions, aggregates, rules, planners, pictures.
+"""Writes what the code itself knows into the documentation: tables of functions, aggregates, rules, metrics, pictures.
 
 `python -m tradewind.cli.reference` rewrites them in place; with `--check` it only says whether they are up to date.
 """
@@ -23,6 +23,7 @@ from tradewind.rewrites.alternatives import OFFERED
 from tradewind.rewrites.engine import rewrite
 from tradewind.rewrites.rule import Rule
 from tradewind.rewrites.rules import RULES
+from tradewind.runtime.cluster.metrics import METRICS
 
 ROOT = Path(__file__).parents[3]
 _BLOCK = re.compile(r"(<!-- begin: (\w+) -->\n)(.*?)(<!-- end: \2 -->)", re.DOTALL)
@@ -110,6 +111,15 @@ def experiments() -> list[str]:
     return _table(("experiment", "shows"), [(f"`{one.name}`", one.shows) for one in EXPERIMENTS])
 
 
+def metrics() -> list[str]:
+    """What Prometheus is told, and by whom."""
+    rows = [
+        (f"`{name}`", one.kind, ", ".join(one.labels), one.help, "" if one.at == "both" else one.at)
+        for name, one in METRICS.items()
+    ]
+    return _table(("metric", "kind", "labels", "what it is", "only at"), rows)
+
+
 def packages() -> list[str]:
     """The packages and what goes in and comes out, from their own docstrings."""
     rows = []
@@ -130,7 +140,7 @@ PICTURES: dict[str, tuple[str, tuple[str, ...], bool]] = {
 TABLES: dict[str, Callable[[], list[str]]] = {
     "functions": functions, "aggregates": aggregates, "operators": operators, "boxes": boxes, "rules": rules,
     "offered": offered,
-    "packages": packages, "planners": planners, "experiments": experiments,
+    "packages": packages, "planners": planners, "experiments": experiments, "metrics": metrics,
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
@@ -21,6 +22,8 @@ _PATH = "/api/v1/lineage"
 _MOST = 1_000
 _TIMEOUT = 5.0
 _TRIES = 3
+_LAST, _LEAST = 5.0, 1.0
+"""Seconds that the last events have, and that they have if others could not be sent."""
 _FIRST_PAUSE = 0.5
 _LATER = frozenset({408, 425, 429})
 """Refusals that may be none a moment later; so may be all failures of the server's own."""
@@ -47,12 +50,13 @@ class Sender:
         self.namespace = namespace
         self.sent = 0
         self.dropped = 0
+        self._given = 0
         self._url, self._where = _target(url, key)
         self._say = say
         self._key = key
         self._timeout, self._pause = timeout, pause
         self._waiting: queue.Queue[dict[str, Any] | None] = queue.Queue(most)
-        self._told = False
+        self._why: str | None = None
         self._closing = threading.Event()
         # Whoever is sent elsewhere by the server would take the key there.
         self._opener = urllib.request.build_opener(_NoRedirects)
@@ -76,25 +80,26 @@ class Sender:
 
     def send(self, event: Mapping[str, Any]) -> None:
         """Send an event as soon as may be; it returns at once."""
+        with self._lock:
+            self._given += 1
         try:
             self._waiting.put_nowait(dict(event))
         except queue.Full:
             self._drop("too many wait")
 
-    def close(self, patience: float = 5.0) -> None:
-        """Send what waits, for so many seconds at most, and tell how many were dropped."""
-        try:
+    def close(self, patience: float = _LAST) -> None:
+        """Send what waits, for so many seconds at most, and tell how many were not sent. Nobody waits long for a server
+        that has not taken others.
+        """
+        with suppress(queue.Full):
             self._waiting.put_nowait(None)
-        except queue.Full:
-            patience = 0.0
-        self._thread.join(patience)
+        self._thread.join(patience if self._why is None else min(patience, _LEAST))
         self._closing.set()
-        self._told = True
-        left = sum(one is not None for one in tuple(self._waiting.queue)) + self._thread.is_alive()
-        if self.dropped or left:
-            lost = self.dropped + left
+        why, self._why = self._why or "too slow", self._why or "it ends"
+        lost = self._given - self.sent
+        if lost:
             self._say(
-                f"OpenLineage events for {self._where}: {self.sent:,} sent, {lost:,} dropped",
+                f"OpenLineage events for {self._where}: {self.sent:,} sent, {lost:,} dropped ({why})",
                 level="warning",
                 sent=self.sent,
                 dropped=lost,
@@ -140,8 +145,8 @@ class Sender:
     def _drop(self, why: str) -> None:
         with self._lock:
             self.dropped += 1
-            told, self._told = self._told, True
-        if not told:
+            before, self._why = self._why, self._why or why
+        if before is None:
             self._say(
                 f"OpenLineage events cannot be sent to {self._where} ({why}); all else goes on, and this is said once",
                 level="warning",

@@ -172,10 +172,11 @@ def given_names(names: Iterable[x509.GeneralName]) -> list[str]:
 def host_names(names: Iterable[x509.GeneralName]) -> list[str]:
     """Those of the names that are hosts or addresses."""
     known = list(names)
-    addresses = [str(one.value) for one in known if isinstance(one, x509.IPAddress)]
+    given = set(given_names(known))
+    dns = [one.value.lower() for one in known if isinstance(one, x509.DNSName)]
     return [
-        *addresses,
-        *(one.value.lower() for one in known if isinstance(one, x509.DNSName) if one.value not in given_names([one])),
+        *(one for one in dns if one not in given),
+        *(str(one.value) for one in known if isinstance(one, x509.IPAddress)),
     ]
 
 
