@@ -1,6 +1,6 @@
 """A coordinator and an agent as they are seen from outside: metrics at both, logs as JSON, and OpenLineage events.
 
-Nothing is computed here, so no Spark is started.
+Where nothing is computed, no Spark is started.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import ssl
 import time
 
 import httpx
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.cluster.clusters import Cluster
@@ -73,6 +74,28 @@ def test_a_cluster_is_seen_from_outside(tmp_path, monkeypatch):
     assert any("epoch" in one for one in lines)
     assert all({"time", "level", "component", "message"} <= set(one) for one in lines)
     assert [secret for secret in secrets if secret in said + json.dumps(server.events)] == []
+
+
+@pytest.mark.spark
+def test_what_a_site_computes_is_counted_and_complete(tmp_path, monkeypatch):
+    (tmp_path / "data").mkdir()
+    given = [{"ts": f"2026-01-01T00:00:0{n}Z", "domain": "ab"[n % 2]} for n in range(6)]
+    (tmp_path / "data" / "rows.json").write_text("\n".join(map(json.dumps, given)))
+    with recording() as server, Cluster(tmp_path) as cluster:
+        monkeypatch.setenv("TRADEWIND_OPENLINEAGE_URL", server.url)
+        cluster.serve("--json-logs")
+        _joined(cluster, "ams", "--metrics", "127.0.0.1:0", "--json-logs")
+        cluster.client.post("/v1/apply", {"text": FILE, "called": "cdn.yaml", "until_done": True})
+        assert [one["eventType"] for one in server.until(2, 480)] == ["START", "COMPLETE"]
+        agent = Scraper(cluster, "ams")
+        counted = {
+            "tradewind_fragment_rows_total": 6.0, "tradewind_stream_rows_total": 6.0, "tradewind_query_rows": 2.0,
+            "tradewind_site_problem": 0.0,
+        }  # fmt: skip
+        assert {name: agent.value(name) for name in counted} == counted
+        assert (agent.value("tradewind_fragment_batches_total") or 0) >= 1
+        for name in ("ams", "coordinator"):
+            assert all(json.loads(line)["level"] == "info" for line in cluster.said(name).splitlines())
 
 
 def _joined(cluster: Cluster, site: str, *options: str) -> None:

@@ -185,8 +185,8 @@ def told(coordinator: Ruling, sender: Sender | None, say: Say, now: Callable[[],
     def look_always() -> None:
         told = False
         while not stopping.wait(_LOOK):
-            reports = {site: one.report for site, one in tuple(coordinator.registry.heard.items())}
             try:
+                reports = {site: one.report for site, one in tuple(coordinator.registry.heard.items())}
                 chronicle.look(coordinator.desired.wanted, declared, reports, coordinator.clock())
             except Exception as error:  # noqa: BLE001 - what runs must not notice
                 if not told:
