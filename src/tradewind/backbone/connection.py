@@ -94,6 +94,11 @@ class Connection:
         self._heard.append(heard)
         self.call(self.patiently(lambda: self.subscribed(subject, heard.take), "listening"))
 
+    @property
+    def renewals(self) -> int:
+        """How often it was begun to listen: when this has grown, something may have been missed."""
+        return self._subscriptions.renewals
+
     def call(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
         """Runs a coroutine of this room on the connection's loop, and waits for it."""
         return self.waited(self.started(coroutine))

@@ -18,7 +18,7 @@ _OWNER = "COORDINATOR"
 # What is wanted of sites, which all of them may read.
 _WANTED = "$JS.API.DIRECT.GET.KV_tw_desired.$KV.tw_desired.>"
 NEWS = "tw.news"
-"""Where sites listen for word that there is something new for them."""
+"""Where sites listen for word that there is something new for them: the epoch of what is wanted, in digits."""
 # What is sent from site to site: each writes in its own name, and reads what is for it.
 _PARCELS = ("tw.state.>", f"$JS.API.DIRECT.GET.{STREAM}.>")
 # Who fell silent is taken for gone after three of these.

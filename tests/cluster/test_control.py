@@ -1,0 +1,123 @@
+"""An agent's line to its coordinator, both of them real, without anything that would run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.backbone.servers import eventually
+from tradewind.backbone import catalog
+from tradewind.backbone.control import NEWS
+from tradewind.runtime.cluster import control
+from tradewind.runtime.cluster.control import Control
+from tradewind.runtime.cluster.coordinator import Coordinator, Office
+from tradewind.runtime.cluster.desired import opened
+from tradewind.runtime.cluster.reports import SiteReport
+from tradewind.trust.identity import Identity
+
+
+@pytest.fixture
+def coordinator(tmp_path):
+    leading = Coordinator(Office(tmp_path / "coordinator", ("127.0.0.1", 0), root=tmp_path))
+    leading.start()
+    yield leading
+    leading.stop_leading()
+
+
+def joined(coordinator: Coordinator, site: str, folder) -> Identity:
+    _, csr = Identity.requested(folder, site)
+    answer = coordinator.join(coordinator.token(site, 60), csr.decode())
+    return Identity.received(
+        folder, site, answer["certificate"].encode(), answer["ca"].encode(), answer["verifying_key"]
+    )
+
+
+class Agent:
+    """What takes in what is wanted, and reports."""
+
+    def __init__(self, line: Control, identity: Identity, site: str) -> None:
+        self.line, self.identity, self.site = line, identity, site
+        self.epoch, self.number = -1, 0
+
+    def look(self) -> int:
+        if (record := self.line.news()) is not None:
+            self.epoch = opened(record, self.identity.verifying_key).epoch
+        self.number += 1
+        self.line.tell(
+            SiteReport(site=self.site, agent="a", number=self.number, epoch=max(self.epoch, 0), state="idle")
+        )
+        return self.epoch
+
+    def has(self, epoch: Callable[[], int]) -> None:
+        eventually("the agent has what is wanted", lambda: self.look() >= epoch())
+
+
+@contextmanager
+def at_work(coordinator: Coordinator, site: str, folder) -> Iterator[Agent]:
+    identity = joined(coordinator, site, folder)
+    line = Control(f"127.0.0.1:{coordinator.port}", site, identity, lambda _: None)
+    try:
+        yield Agent(line, identity, site)
+    finally:
+        line.close()
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """The times at which an agent has read the document."""
+    found: list[float] = []
+
+    def get(*given):
+        found.append(time.perf_counter())
+        return catalog.get(*given)
+
+    monkeypatch.setattr(control, "catalog", type("Counted", (), {"get": staticmethod(get)}))
+    return found
+
+
+def test_what_is_wanted_is_read_when_it_is_said_to_be_new(coordinator, tmp_path, reads):
+    with at_work(coordinator, "ams", tmp_path / "ams") as agent:
+        agent.has(lambda: coordinator._desired.epoch)
+        time.sleep(1.0)
+        agent.look()
+        before = len(reads)
+        time.sleep(2.0)
+        assert len(reads) == before  # nobody said anything
+        for _ in range(3):
+            said = time.perf_counter()
+            coordinator._want()
+            agent.has(lambda: coordinator._desired.epoch)
+            assert time.perf_counter() - said < 1.0
+        assert before < len(reads) <= before + 6
+        agent.look()
+        before = len(reads)
+        coordinator._wired.publish(NEWS, str(agent.epoch).encode())
+        time.sleep(0.5)
+        assert len(reads) == before  # it has that
+
+
+def test_words_that_lie_cause_reading_and_no_more(coordinator, tmp_path, reads):
+    with at_work(coordinator, "ams", tmp_path / "ams") as agent:
+        agent.has(lambda: coordinator._desired.epoch)
+        for notice in (b"", b"x" * 1000, b"9" * 18, b"9" * 5000, "²".encode(), b"-1", b"\xff"):
+            before, begin = len(reads), time.perf_counter()
+            for _ in range(100):
+                coordinator._wired.publish(NEWS, notice)
+            time.sleep(0.3)
+            assert before < len(reads) <= before + 2 + 10 * (time.perf_counter() - begin)
+        # And what is truly new is still heard of.
+        coordinator._want()
+        agent.has(lambda: coordinator._desired.epoch)
+
+
+def test_what_was_missed_is_read_when_the_coordinator_is_there_again(coordinator, tmp_path):
+    with at_work(coordinator, "ams", tmp_path / "ams") as agent:
+        agent.has(lambda: coordinator._desired.epoch)
+        # Its server begins anew, and what is said meanwhile is not heard.
+        joined(coordinator, "hq", tmp_path / "hq")
+        begin = time.perf_counter()
+        agent.has(lambda: coordinator._desired.epoch)
+        assert time.perf_counter() - begin < 8.0
