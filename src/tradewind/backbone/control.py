@@ -144,11 +144,7 @@ class ControlServer:
         return self._server.failure
 
     def reconfigure(self, members: Mapping[str, str]) -> None:
-        """Others are members from now on. Who is none any more is cut off when this returns.
-
-        The process is replaced, as all clients survive: one that only reads its settings again leaves the accounts of
-        new members without ways into the owner's.
-        """
+        """Others are members from now on. Who is none any more is cut off when this returns; others stay connected."""
         chosen = replace(self._settings, members=_listed(members))
         self._server.adopt(chosen)
         self._settings = chosen
