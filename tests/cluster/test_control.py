@@ -12,11 +12,14 @@ import pytest
 
 from tests.backbone.servers import eventually
 from tradewind.backbone import catalog
+from tradewind.backbone.connection import Connection, ShutOutError
 from tradewind.backbone.control import NEWS
+from tradewind.errors import RunError
 from tradewind.runtime.cluster import control
 from tradewind.runtime.cluster.control import Control
 from tradewind.runtime.cluster.coordinator import Coordinator, Office
 from tradewind.runtime.cluster.desired import opened
+from tradewind.runtime.cluster.reaching import Reaching
 from tradewind.runtime.cluster.reports import SiteReport
 from tradewind.trust.identity import Identity
 
@@ -40,8 +43,8 @@ def joined(coordinator: Coordinator, site: str, folder) -> Identity:
 class Agent:
     """What takes in what is wanted, and reports."""
 
-    def __init__(self, line: Control, identity: Identity, site: str) -> None:
-        self.line, self.identity, self.site = line, identity, site
+    def __init__(self, line: Control, identity: Identity, site: str, said: list[str]) -> None:
+        self.line, self.identity, self.site, self.said = line, identity, site, said
         self.epoch, self.number = -1, 0
 
     def look(self) -> int:
@@ -60,9 +63,10 @@ class Agent:
 @contextmanager
 def at_work(coordinator: Coordinator, site: str, folder) -> Iterator[Agent]:
     identity = joined(coordinator, site, folder)
-    line = Control(f"127.0.0.1:{coordinator.port}", site, identity, lambda _: None)
+    said: list[str] = []
+    line = Control(f"127.0.0.1:{coordinator.port}", site, identity, lambda _: None, say=said.append)
     try:
-        yield Agent(line, identity, site)
+        yield Agent(line, identity, site, said)
     finally:
         line.close()
 
@@ -124,3 +128,52 @@ def test_what_was_missed_is_read_when_the_coordinator_is_there_again(coordinator
         begin = time.perf_counter()
         agent.has(lambda: coordinator._desired.epoch)
         assert time.perf_counter() - begin < 8.0
+
+
+def test_a_site_that_is_shut_out_says_so_once(coordinator, tmp_path):
+    with at_work(coordinator, "ams", tmp_path / "ams") as agent:
+        agent.has(lambda: coordinator._desired.epoch)
+        begin = time.perf_counter()
+        coordinator.revoke("ams")
+        eventually("it is said", lambda: agent.look() >= 0 and bool(agent.said), seconds=20)
+        assert time.perf_counter() - begin < 10
+        assert "refuses this site's certificate" in agent.said[0]
+        assert "tradewind token ams" in agent.said[0]
+        time.sleep(2)
+        assert len(agent.said) == 1
+
+
+def test_it_is_said_once_that_the_coordinator_is_away_and_once_that_it_is_back():
+    said: list[str] = []
+    reaching = Reaching("hq.example.org:7471", "ams", said.append)
+    away, refused = RunError("nobody answers."), ShutOutError("no.")
+    for second in range(100):
+        reaching.failed(away, 7, 1000.0 + second)
+        assert len(said) == (second >= 10)
+    assert said == [
+        "site ams: cannot reach the coordinator at hq.example.org:7471 for 10 s; goes on with epoch 7. nobody answers."
+    ]
+    reaching.reached(1100.0)
+    reaching.reached(1101.0)
+    assert said[1:] == ["site ams: the coordinator at hq.example.org:7471 is reached again, after 100 s"]
+    # What is over at once is not worth a word; another reason is.
+    reaching.failed(away, 7, 1200.0)
+    reaching.reached(1201.0)
+    assert len(said) == 2
+    for second in range(20):
+        reaching.failed(refused if second > 12 else away, 7, 1300.0 + second)
+    assert ["cannot reach" in one for one in said[2:]] == [True, False]
+
+
+def test_somebody_else_at_the_coordinators_address_is_no_shutting_out(coordinator, tmp_path):
+    identity = joined(coordinator, "ams", tmp_path / "ams")
+    other = Coordinator(Office(tmp_path / "other", ("127.0.0.1", 0), root=tmp_path))
+    other.start()
+    try:
+        with pytest.raises(RunError, match="verify failed") as refused:
+            Connection.open(
+                f"tls://127.0.0.1:{other.port}", patience=0, tls=identity.client_context(), whom="coordinator.tradewind"
+            )
+        assert not isinstance(refused.value, ShutOutError)
+    finally:
+        other.stop_leading()

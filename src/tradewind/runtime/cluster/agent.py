@@ -100,7 +100,7 @@ class Agent:
         self._desired = self._remembered()
         self._listens = self._listening()
         self._server = Server.start(post.state / "backbone", leaf=self._leaf(self._desired))
-        self._control = Control(post.coordinator, post.site, post.identity, self._asked)
+        self._control = Control(post.coordinator, post.site, post.identity, self._asked, say=self.say)
         self.say(f"site {post.site}: {self._where()}; coordinator at {post.coordinator}; state in {post.state}")
 
     def _where(self) -> str:

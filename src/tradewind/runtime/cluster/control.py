@@ -16,6 +16,7 @@ from tradewind.errors import RunError, TradewindError
 from tradewind.runtime.cluster.desired import BUCKET, KEY
 from tradewind.runtime.cluster.moving_reports import MoveTold, move_subject
 from tradewind.runtime.cluster.orders import answer_subject, obeyed, order_subject
+from tradewind.runtime.cluster.reaching import Reaching
 from tradewind.runtime.cluster.reports import SiteReport
 from tradewind.trust.identity import Identity
 from tradewind.trust.names import COORDINATOR
@@ -44,6 +45,7 @@ class Control:
         identity: Identity,
         asked: Callable[[dict[str, Any]], Any],
         *,
+        say: Callable[[str], None] = lambda _text: None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._asked = asked
@@ -64,7 +66,7 @@ class Control:
         """When what is wanted was read last, and how often it had been begun to listen then."""
         self._wake = threading.Event()
         self._stopping = threading.Event()
-        self.problem: str | None = None
+        self._reaching = Reaching(coordinator, site, say)
         self._thread = threading.Thread(target=self._talk, name="tradewind-control", daemon=True)
         self._thread.start()
 
@@ -108,9 +110,9 @@ class Control:
                 return
             try:
                 self._exchange()
-                self.problem = None
+                self._reaching.reached(self._clock())
             except TradewindError as error:
-                self.problem = str(error)
+                self._reaching.failed(error, self._epoch, self._clock())
             self._stopping.wait(_REST)
 
     def _heard(self, _: str, payload: bytes) -> None:
