@@ -7,6 +7,9 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,10 +17,12 @@ from tests.backbone.servers import eventually
 from tradewind.backbone import catalog
 from tradewind.backbone.connection import Connection, ShutOutError
 from tradewind.backbone.control import NEWS
+from tradewind.cli.apply import told
 from tradewind.errors import RunError
 from tradewind.runtime.cluster import control
 from tradewind.runtime.cluster.control import Control
 from tradewind.runtime.cluster.coordinator import Coordinator, Office
+from tradewind.runtime.cluster.delivered import answered
 from tradewind.runtime.cluster.desired import opened
 from tradewind.runtime.cluster.reaching import Reaching
 from tradewind.runtime.cluster.reports import SiteReport
@@ -61,10 +66,10 @@ class Agent:
 
 
 @contextmanager
-def at_work(coordinator: Coordinator, site: str, folder) -> Iterator[Agent]:
+def at_work(coordinator: Coordinator, site: str, folder, asked: Callable[..., Any] = repr) -> Iterator[Agent]:
     identity = joined(coordinator, site, folder)
     said: list[str] = []
-    line = Control(f"127.0.0.1:{coordinator.port}", site, identity, lambda _: None, say=said.append)
+    line = Control(f"127.0.0.1:{coordinator.port}", site, identity, asked, say=said.append)
     try:
         yield Agent(line, identity, site, said)
     finally:
@@ -177,3 +182,49 @@ def test_somebody_else_at_the_coordinators_address_is_no_shutting_out(coordinato
         assert not isinstance(refused.value, ShutOutError)
     finally:
         other.stop_leading()
+
+
+FILE = """
+sites: {hq: {cores: 1}}
+streams:
+  sales:
+    schema: ts TIMESTAMP, n INT
+    time: ts
+    at: {hq: {format: json, path: data, rows_per_second: 1, row_bytes: 9}}
+queries:
+  all_of_it: {sql: SELECT n FROM sales, deliver: {site: hq, format: json, path: out/all}}
+  seen: {sql: SELECT n FROM sales WHERE n > 1, deliver: {site: hq, format: console}}
+"""
+
+
+def test_answers_that_are_there_already_are_told_before_anything_is_done(coordinator, tmp_path):
+    (tmp_path / "data").mkdir()
+    root = tmp_path / "site"
+    (root / "out" / "all").mkdir(parents=True)
+    with at_work(coordinator, "hq", tmp_path / "hq", partial(answered, site="hq", root=root)) as agent:
+        eventually("it reports", lambda: agent.look() >= 0 and bool(coordinator.registry.alive(coordinator.clock())))
+        assert coordinator.difference(FILE, "shop.yaml")["delivered"] == []
+        (root / "out" / "all" / "batch-0-0.json").write_text("{}")
+        agent.look()
+        eventually("it reports", lambda: agent.look() >= 0 and bool(coordinator.registry.alive(coordinator.clock())))
+        there = [{"query": "all_of_it", "site": "hq"}]
+        shown = coordinator.difference(FILE, "shop.yaml")
+        assert shown["delivered"] == there
+        assert "answers of all_of_it are at hq already: --fresh removes them" in told(shown, Path("shop.yaml"))
+        epoch = coordinator._desired.epoch
+        with pytest.raises(RunError, match="all_of_it at hq") as refused:
+            coordinator.apply(FILE, "shop.yaml")
+        assert "--fresh" in str(refused.value.hint)
+        assert (coordinator._desired.epoch, coordinator._desired.wanted) == (epoch, None)
+        assert coordinator.difference(FILE, "shop.yaml", fresh=True)["delivered"] == []
+        coordinator.apply(FILE, "shop.yaml", fresh=True)
+        # What goes on goes on with its own answers.
+        assert coordinator.difference(FILE, "shop.yaml")["delivered"] == []
+        coordinator.stop()
+        with pytest.raises(RunError, match="all_of_it at hq"):
+            coordinator.apply(FILE, "shop.yaml")
+
+
+def test_sites_that_are_not_there_cannot_be_asked(coordinator, tmp_path):
+    (tmp_path / "data").mkdir()
+    assert coordinator.apply(FILE, "shop.yaml")["delivered"] == []

@@ -23,6 +23,7 @@ from tradewind.backbone.names import token
 from tradewind.backbone.server import Server
 from tradewind.backbone.settings import Leaf, Neighbour, free_port, is_free
 from tradewind.errors import InputError, TradewindError
+from tradewind.runtime.cluster import delivered
 from tradewind.runtime.cluster.control import Control
 from tradewind.runtime.cluster.desired import Desired, opened, sites_of
 from tradewind.runtime.cluster.dialling import dials, neighbours
@@ -192,6 +193,8 @@ class Agent:
         return None if declared is None else declared.spark
 
     def _asked(self, question: dict[str, Any]) -> Any:
+        if question.get("kind") == delivered.KIND:
+            return delivered.answered(question, self.post.site, self.post.root)
         run = self._run
         if run is None:
             raise InputError("nothing runs at this site.")
