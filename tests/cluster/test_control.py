@@ -5,75 +5,22 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.backbone.servers import eventually
+from tests.cluster.lines import at_work, joined
 from tradewind.backbone import catalog
 from tradewind.backbone.connection import Connection, ShutOutError
 from tradewind.backbone.control import NEWS
 from tradewind.cli.apply import told
 from tradewind.errors import RunError
 from tradewind.runtime.cluster import control
-from tradewind.runtime.cluster.control import Control
 from tradewind.runtime.cluster.coordinator import Coordinator, Office
 from tradewind.runtime.cluster.delivered import answered
-from tradewind.runtime.cluster.desired import opened
 from tradewind.runtime.cluster.reaching import Reaching
-from tradewind.runtime.cluster.reports import SiteReport
-from tradewind.trust.identity import Identity
-
-
-@pytest.fixture
-def coordinator(tmp_path):
-    leading = Coordinator(Office(tmp_path / "coordinator", ("127.0.0.1", 0), root=tmp_path))
-    leading.start()
-    yield leading
-    leading.stop_leading()
-
-
-def joined(coordinator: Coordinator, site: str, folder) -> Identity:
-    _, csr = Identity.requested(folder, site)
-    answer = coordinator.join(coordinator.token(site, 60), csr.decode())
-    return Identity.received(
-        folder, site, answer["certificate"].encode(), answer["ca"].encode(), answer["verifying_key"]
-    )
-
-
-class Agent:
-    """What takes in what is wanted, and reports."""
-
-    def __init__(self, line: Control, identity: Identity, site: str, said: list[str]) -> None:
-        self.line, self.identity, self.site, self.said = line, identity, site, said
-        self.epoch, self.number = -1, 0
-
-    def look(self) -> int:
-        if (record := self.line.news()) is not None:
-            self.epoch = opened(record, self.identity.verifying_key).epoch
-        self.number += 1
-        self.line.tell(
-            SiteReport(site=self.site, agent="a", number=self.number, epoch=max(self.epoch, 0), state="idle")
-        )
-        return self.epoch
-
-    def has(self, epoch: Callable[[], int]) -> None:
-        eventually("the agent has what is wanted", lambda: self.look() >= epoch())
-
-
-@contextmanager
-def at_work(coordinator: Coordinator, site: str, folder, asked: Callable[..., Any] = repr) -> Iterator[Agent]:
-    identity = joined(coordinator, site, folder)
-    said: list[str] = []
-    line = Control(f"127.0.0.1:{coordinator.port}", site, identity, asked, say=said.append)
-    try:
-        yield Agent(line, identity, site, said)
-    finally:
-        line.close()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.backbone.servers import eventually
-from tests.cluster.test_control import Agent, at_work
+from tests.cluster.lines import Agent, at_work
 from tradewind.cli.main import app as command_line
 from tradewind.errors import InputError, UnknownNameError
 from tradewind.runtime.cluster.client import Contact

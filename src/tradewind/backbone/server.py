@@ -98,6 +98,11 @@ class Server:
                 self.settings = former
                 self._replaced(chosen)
 
+    def renew(self) -> None:
+        """Its certificate is another one from now on, in the same files; all clients survive that."""
+        with self._changing:
+            self._replaced(self.settings)
+
     @property
     def pid(self) -> int:
         """The process id of the server that runs now."""

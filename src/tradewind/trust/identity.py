@@ -12,6 +12,7 @@ from cryptography import x509
 
 from tradewind.trust import keys, tls
 from tradewind.trust.certificates import (
+    BACK,
     all_names,
     certificate,
     given_names,
@@ -41,6 +42,14 @@ class Papers:
     certificate: bytes
     ca: bytes
     verifying_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is left of a certificate's time: seconds, and as a share of all of it."""
+
+    seconds: float
+    share: float
 
 
 @dataclass(frozen=True)
@@ -78,6 +87,12 @@ class Identity:
     def expires(self) -> float:
         """When the certificate is over, in seconds since 1970."""
         return certificate(kept(self.certificate) or b"").not_valid_after_utc.timestamp()
+
+    def left(self, now: float) -> Left:
+        """What is left of its certificate's time, counted from when it was made."""
+        one = certificate(kept(self.certificate) or b"")
+        end, begin = one.not_valid_after_utc.timestamp(), one.not_valid_before_utc.timestamp() + BACK
+        return Left(end - now, (end - now) / max(end - begin, 1.0))
 
     def client_context(self) -> ssl.SSLContext:
         """For connections to others. Say as `server_hostname` whom one wants: the principal of a site or the

@@ -101,7 +101,9 @@ class Agent:
         self._desired = self._remembered()
         self._listens = self._listening()
         self._server = Server.start(post.state / "backbone", leaf=self._leaf(self._desired))
-        self._control = Control(post.coordinator, post.site, post.identity, self._asked, say=self.say)
+        self._control = Control(
+            post.coordinator, post.site, post.identity, self._asked, say=self.say, renewed=self._server.renew
+        )
         self.say(f"site {post.site}: {self._where()}; coordinator at {post.coordinator}; state in {post.state}")
 
     def _where(self) -> str:

@@ -17,6 +17,7 @@ from tradewind.runtime.cluster.desired import BUCKET, KEY
 from tradewind.runtime.cluster.moving_reports import MoveTold, move_subject
 from tradewind.runtime.cluster.orders import answer_subject, obeyed, order_subject
 from tradewind.runtime.cluster.reaching import Reaching
+from tradewind.runtime.cluster.renewing import KIND, Renewal, renew_subject
 from tradewind.runtime.cluster.reports import SiteReport
 from tradewind.trust.identity import Identity
 from tradewind.trust.names import COORDINATOR
@@ -46,9 +47,14 @@ class Control:
         asked: Callable[[dict[str, Any]], Any],
         *,
         say: Callable[[str], None] = lambda _text: None,
+        renewed: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._asked = asked
+        self._renewal = Renewal(identity)
+        self._renewed = renewed
+        """Called when the identity has another certificate: whoever showed the old one has to read it."""
+        self._stale = threading.Event()
         self._clock = clock
         self._url = f"tls://{coordinator}"
         self._site = site
@@ -124,9 +130,28 @@ class Control:
     def _obey(self, _: str, payload: bytes) -> None:
         if self._connection is not None:
             with suppress(TradewindError):
-                self._connection.publish(answer_subject(self._site), obeyed(payload, self._asked))
+                self._connection.publish(answer_subject(self._site), obeyed(payload, self._done))
+
+    def _done(self, question: dict[str, Any]) -> Any:
+        if question.get("kind") != KIND:
+            return self._asked(question)
+        self._renewal.take(question)
+        self._stale.set()
+        self._wake.set()
+        return None
+
+    def _refresh(self) -> None:
+        """Show the new certificate, to all."""
+        if not self._stale.is_set():
+            return
+        self._renewed()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+        self._stale.clear()
 
     def _exchange(self) -> None:
+        self._refresh()
         if self._connection is None:
             self._connection = Connection.open(
                 self._url,
@@ -146,6 +171,8 @@ class Control:
         if report is not None:
             self._connection.publish(report_subject(self._site), report.encoded())
         self._fetch(self._connection)
+        if (wish := self._renewal.request()) is not None:
+            self._connection.publish(renew_subject(self._site), wish)
 
     def _fetch(self, connection: Connection) -> None:
         """Read what is wanted: if it is said to be new, if that may have been missed, or if it is long ago."""

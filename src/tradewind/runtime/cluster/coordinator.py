@@ -12,7 +12,7 @@ from typing import Any
 from tradewind.backbone import catalog, parcels
 from tradewind.errors import DataError, DeploymentError, InputError, RunError, unknown
 from tradewind.frontends.deployment.check import load
-from tradewind.runtime.cluster import delivered
+from tradewind.runtime.cluster import delivered, renewing
 from tradewind.runtime.cluster.changes import Changes, begins_anew, without
 from tradewind.runtime.cluster.desired import BUCKET, Wanted
 from tradewind.runtime.cluster.moving import Move
@@ -46,7 +46,10 @@ class Coordinator(Showing):
         """Begin to lead: sites may connect when this returns."""
         try:
             self._open()
-            for subject, told in ((_REPORTS, self._reported), (_ANSWERS, self._answered), (SUBJECT, self._move_told)):
+            for subject, told in (
+                (_REPORTS, self._reported), (_ANSWERS, self._answered), (SUBJECT, self._move_told),
+                (renewing.SUBJECT, self._renew),
+            ):  # fmt: skip
                 self._wired.subscribe(subject, told)
         except BaseException:
             self.stop_leading()
@@ -324,6 +327,19 @@ class Coordinator(Showing):
             self.registry.version += 1
             self._lead.take(told)
             self._lead_on()
+
+    def _renew(self, subject: str, payload: bytes) -> None:
+        """A site wants another certificate, in time before the one is over by which it speaks to us."""
+        site = self.members.called(subject.split(".")[2])
+        try:
+            if site is None:
+                raise DataError("a request comes from nobody.")
+            told = renewing.renewed(site, payload, self.members.renew)
+        except InputError:
+            self.registry.refused += 1
+            return
+        with suppress(RunError):
+            self._wired.publish(*told)
 
     def _answered(self, subject: str, payload: bytes) -> None:
         site = self.members.called(subject.split(".")[2])
