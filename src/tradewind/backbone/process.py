@@ -68,7 +68,8 @@ class Process:
 
     def read_again(self, settings: Settings) -> bool:
         """Lets it go on with other settings; whether it says that it does."""
-        if not self.pid:
+        # One that has died may have left its number to somebody else.
+        if not self.pid or str(settings.config) not in _command_line(self.pid):
             return False
         settings.write()
         try:
