@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import ssl
 import time
@@ -207,7 +209,7 @@ def test_members_come_and_go(tmp_path, authority):
             pid = server.server.pid
             server.reconfigure(dict(SITES))
             assert server.server.pid == pid
-            begin = time.perf_counter()
+            socket_of_hq, begin = hq._session, time.perf_counter()
             server.reconfigure({"hq": SITES["hq"], "Zürich 1": "zurich.site.tradewind"})
             assert time.perf_counter() - begin < 2.0
             with pytest.raises(RunError, match="let us in"):
@@ -225,14 +227,40 @@ def test_members_come_and_go(tmp_path, authority):
                 eventually("the owner listens again", reported)
             assert b"gone" not in heard
             assert server.server.restarts == 0
+            assert (server.server.pid, hq._session) == (pid, socket_of_hq)
             server.reconfigure(SITES)
             assert catalog.get(ams, "desired", "current") == {"epoch": 1}
+            # Another edition of a member is somebody else.
+            server.reconfigure({**SITES, "ams": "ams.2.site.tradewind"})
+            with pytest.raises(RunError, match="let us in"):
+                ams.publish("tw.report.ams.state", b"gone")
+            with entered(server, authority, "ams.2.site.tradewind", "ams") as again:
+                assert catalog.get(again, "desired", "current") == {"epoch": 1}
         pid, port = server.server.pid, server.port
         assert server.failure is None
     assert not alive(pid)
     with controlled(tmp_path, authority) as server, entered(server, authority, OWNER) as owner:
         assert server.port == port
         assert catalog.get(owner, "desired", "current") == {"epoch": 1}
+
+
+@pytest.mark.faults
+def test_a_server_that_is_killed_comes_back_with_the_members_of_now(tmp_path, authority):
+    with controlled(tmp_path, authority) as server, entered(server, authority, OWNER) as owner:
+        catalog.put(owner, "desired", "current", {"epoch": 1})
+        for number in range(3):
+            server.reconfigure({**SITES, f"new{number}": f"new{number}.site.tradewind"})
+        os.kill(server.server.pid, signal.SIGKILL)
+        eventually("it is started again", lambda: server.server.restarts == 1)
+        with entered(server, authority, "new2.site.tradewind", "new2") as new:
+            assert catalog.get(new, "desired", "current") == {"epoch": 1}
+        with pytest.raises(RunError, match="let us in"), entered(server, authority, "new1.site.tradewind", "new1"):
+            pass
+        # One that is told while it is away is told by being started.
+        os.kill(server.server.pid, signal.SIGKILL)
+        server.reconfigure(SITES)
+        with entered(server, authority, SITES["ams"], "ams") as ams:
+            assert catalog.get(ams, "desired", "current") == {"epoch": 1}
 
 
 def test_principals_that_are_none_or_the_same_are_told(tmp_path, authority):

@@ -428,6 +428,23 @@ def test_strangers_get_nothing(tmp_path):
         assert sites["a"].reaches["b"].answers
 
 
+def test_a_member_at_anothers_address_is_not_taken_for_it(tmp_path):
+    """Its certificate is good for the address as well; but who is dialled is known by name."""
+    all_ = leaves(tmp_path / "tls", "abs", ("ab",))
+    listens = all_["b"].listen
+    impostor = replace(all_["s"], listen=listens, neighbours=(Neighbour("a", "a.example.org"),))
+    with joined(tmp_path, {"a": all_["a"], "s": impostor}) as sites:
+        log = tmp_path / "a" / "nats.log"
+        eventually("it is refused", lambda: "valid for" in log.read_text() and "b.example.org" in log.read_text(), 20)
+        time.sleep(2.0)
+        assert not sites["a"].reaches["b"].answers
+        assert not sites["s"].reaches["a"].answers
+        sites["s"].server.stop()
+        with joined(tmp_path, {"b": all_["b"]}) as late:
+            eventually("it is met", lambda: sites["a"].reaches["b"].answers, 20)
+            eventually("it is met", lambda: late["b"].reaches["a"].answers, 20)
+
+
 def test_odd_names_are_only_names_and_bad_ones_are_told(tmp_path):
     both = leaves(tmp_path / "tls", "ab", ("ab",))
     odd = ('Zürich 1"; }', "LINK_x", "$SYS", "a" * 300, "b")

@@ -1,8 +1,12 @@
 """Moves of fragments take long, and want a quiet machine: those of whole clusters are run when they are asked for."""
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+from tradewind.runtime.cluster.coordinator import Coordinator, Office
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -11,3 +15,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.name in {"test_moving.py", "test_moving_channels.py"}:
             item.add_marker(pytest.mark.skip(reason="moves in whole clusters are run with TRADEWIND_FAULTS=1"))
+
+
+@pytest.fixture
+def coordinator(tmp_path: Path) -> Iterator[Coordinator]:
+    """A coordinator that leads, on free ports."""
+    leading = Coordinator(Office(tmp_path / "coordinator", ("127.0.0.1", 0), root=tmp_path))
+    leading.start()
+    yield leading
+    leading.stop_leading()

@@ -46,6 +46,33 @@ def test_reports_that_were_overtaken_are_passed_over():
     assert registry.heard["ams"].rates == {}
 
 
+@given(st.lists(st.tuples(st.floats(0.2, 4.0), st.integers(0, 500)), min_size=1, max_size=40))
+def test_rows_a_second_are_those_of_the_last_ten(steps):
+    """Whatever the pace of reports and batches, what is told is what was read in the last ten seconds or a bit more."""
+    registry, now, rows, known = Registry(), 100.0, 0, [(100.0, 0)]
+    registry.take(report(1), now)
+    for number, (pause, more) in enumerate(steps, 2):
+        now, rows = now + pause, rows + more
+        registry.take(report(number, rows=rows), now)
+        begin = max((one for one in known if now - one[0] >= 10.0), default=known[0])
+        assert registry.heard["ams"].rates["f"] == pytest.approx((rows - begin[1]) / (now - begin[0]))
+        assert len(registry.heard["ams"].earlier) <= 52
+        known.append((now, rows))
+
+
+def test_a_batch_each_five_seconds_is_no_standstill():
+    registry, told = Registry(), []
+    for second in range(60):
+        registry.take(report(second + 1, rows=second // 5 * 500), float(second))
+        told.append(registry.heard["ams"].rates.get("f", 0.0))
+    assert min(told[15:]) == max(told[15:]) == 100.0
+    # A fragment that was begun again counts from nothing.
+    registry.take(report(61, rows=20), 60.0)
+    assert registry.heard["ams"].rates == {}
+    registry.take(report(62, rows=70), 61.0)
+    assert registry.heard["ams"].rates == {"f": 50.0}
+
+
 def test_nothing_wanted_is_stopped():
     status = status_of(Registry(), Desired(3), (), 0.0)
     assert (status["state"], status["epoch"], status["queries"], status["links"]) == ("stopped", 3, {}, [])

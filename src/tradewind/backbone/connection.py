@@ -14,13 +14,25 @@ from urllib.parse import urlsplit
 
 from nats.aio.msg import Msg
 
-from tradewind.backbone.session import AwayError, Manner, NoRoomError, Session, UnansweredError, UnwelcomeError
+from tradewind.backbone.session import (
+    AwayError,
+    DistrustedError,
+    Manner,
+    NoRoomError,
+    Session,
+    UnansweredError,
+    UnwelcomeError,
+)
 from tradewind.backbone.subscriptions import Heard, Subscriptions
 from tradewind.errors import InputError, InternalError, RunError
 
 _T = TypeVar("_T")
 _LOOK = 0.1
 _LET_IN = "are its user and password in the URL, or the certificates those that both sides believe?"
+
+
+class ShutOutError(RunError):
+    """The server is there, and does not let us in."""
 
 
 class Connection:
@@ -93,6 +105,11 @@ class Connection:
         heard = Heard(told)
         self._heard.append(heard)
         self.call(self.patiently(lambda: self.subscribed(subject, heard.take), "listening"))
+
+    @property
+    def renewals(self) -> int:
+        """How often it was begun to listen: when this has grown, something may have been missed."""
+        return self._subscriptions.renewals
 
     def call(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
         """Runs a coroutine of this room on the connection's loop, and waits for it."""
@@ -183,8 +200,9 @@ class Connection:
 
     def _gone(self, away: AwayError, doing: str, seconds: float) -> RunError:
         if isinstance(away, UnwelcomeError):
-            what, hint = f"{doing}: the server does not let us in: {away}.", _LET_IN
-        elif isinstance(away, NoRoomError):
+            kind = RunError if isinstance(away, DistrustedError) else ShutOutError
+            return kind(f"{doing}: the server does not let us in: {away}.", where=self.place, hint=_LET_IN)
+        if isinstance(away, NoRoomError):
             what = f"{doing}: the server has had no room to store more for {seconds:.0f} s: {away}."
             hint = "free disk space where the run keeps its files, or allow the server more; then resume."
         elif isinstance(away, UnansweredError):

@@ -18,7 +18,7 @@ _OWNER = "COORDINATOR"
 # What is wanted of sites, which all of them may read.
 _WANTED = "$JS.API.DIRECT.GET.KV_tw_desired.$KV.tw_desired.>"
 NEWS = "tw.news"
-"""Where sites listen for word that there is something new for them."""
+"""Where sites listen for word that there is something new for them: the epoch of what is wanted, in digits."""
 # What is sent from site to site: each writes in its own name, and reads what is for it.
 _PARCELS = ("tw.state.>", f"$JS.API.DIRECT.GET.{STREAM}.>")
 # Who fell silent is taken for gone after three of these.
@@ -144,11 +144,7 @@ class ControlServer:
         return self._server.failure
 
     def reconfigure(self, members: Mapping[str, str]) -> None:
-        """Others are members from now on. Who is none any more is cut off when this returns.
-
-        The process is replaced, as all clients survive: one that only reads its settings again leaves the accounts of
-        new members without ways into the owner's.
-        """
+        """Others are members from now on. Who is none any more is cut off when this returns; others stay connected."""
         chosen = replace(self._settings, members=_listed(members))
         self._server.adopt(chosen)
         self._settings = chosen

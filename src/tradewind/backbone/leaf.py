@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import json
 import re
 from collections.abc import Iterable
@@ -45,6 +46,17 @@ class Neighbour:
                 raise InputError(
                     f"{self.dial[:80]!r} is no address.", where=f"link to {self.site}", hint="write it as host:port."
                 )
+
+    @property
+    def urls(self) -> list[str]:
+        """Where we dial it, if we do. By whose certificate the one at an IP address is judged, the server takes from
+        the first name that stands beside the address: so that is the principal, though nobody is found under it.
+        """
+        if self.dial is None:
+            return []
+        host, port = self.dial.rsplit(":", 1)
+        named = [] if _address(host) is None else [f"tls://{self.principal}:{port}"]
+        return [f"tls://{self.dial}", *named]
 
     @property
     def account(self) -> str:
@@ -106,7 +118,7 @@ class Leaf:
                 f"  authorization {{ users: {users} }}",
             ]
         dialled = _list(
-            f"{{ url: {json.dumps(f'tls://{one.dial}')}, account: {json.dumps(one.account)}, "
+            f"{{ urls: {json.dumps(one.urls)}, no_randomize: true, account: {json.dumps(one.account)}, "
             f"{self._tls('handshake_first: true')} }}"
             for one in self.neighbours
             if one.dial is not None
@@ -178,6 +190,13 @@ def check_listen(listen: tuple[str, int]) -> None:
     host, port = listen
     if not _HOST.fullmatch(host) or not 0 < port < 1 << 16:
         raise InputError(f"one cannot listen at {host[:80]!r}, port {port}.", hint="such as 0.0.0.0, port 7422.")
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return None
 
 
 def _list(items: Iterable[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ _STARTING = 120.0
 _ENDING = 15.0
 _GRACE = 5.0
 _LOOK = 0.01
+_HAS_READ, _HAS_NOT = "Reloaded server configuration", "Failed to reload"
 
 
 class NotStartedError(Exception):
@@ -63,6 +65,22 @@ class Process:
                 break
         self.end()
         raise NotStartedError(self._log.last_words())
+
+    def read_again(self, settings: Settings) -> bool:
+        """Lets it go on with other settings; whether it says that it does."""
+        # One that has died may have left its number to somebody else.
+        if not self.pid or str(settings.config) not in _command_line(self.pid):
+            return False
+        settings.write()
+        try:
+            said = self._log.answer(
+                lambda: os.kill(self.pid, signal.SIGHUP), re.compile(f"{_HAS_READ}|{_HAS_NOT}"), self.changed
+            )
+        except ProcessLookupError:
+            return False
+        if said == _HAS_READ:
+            self._settings = settings
+        return said == _HAS_READ
 
     def end(self) -> None:
         """Closes the pipe by which the guard sees that we are there, and waits until it and the server are gone."""

@@ -87,10 +87,21 @@ class Server:
                 self._replaced(replace(self.settings, leaf=leaf))
 
     def adopt(self, chosen: Settings) -> None:
-        """Other settings from now on, of the same folder and port."""
+        """Other settings from now on, of the same folder and port. The process goes on if it can."""
         with self._changing:
-            if chosen != self.settings:
+            if chosen == self.settings:
+                return
+            # First: one that dies meanwhile is started again with these.
+            former, self.settings = self.settings, chosen
+            # Twice: accounts that are new have no ways into others before they are read for the second time.
+            if not (self._process.read_again(chosen) and self._process.read_again(chosen)):
+                self.settings = former
                 self._replaced(chosen)
+
+    def renew(self) -> None:
+        """Its certificate is another one from now on, in the same files; all clients survive that."""
+        with self._changing:
+            self._replaced(self.settings)
 
     @property
     def pid(self) -> int:

@@ -49,6 +49,10 @@ class UnwelcomeError(AwayError):
     """The server does not let us in."""
 
 
+class DistrustedError(UnwelcomeError):
+    """We do not let the server in: its certificate is not the one of whom we want."""
+
+
 class NoRoomError(AwayError):
     """The server has no room to store anything. To be tried again: somebody may free some."""
 
@@ -235,8 +239,9 @@ def _hung_up(client: Client) -> None:
 
 
 def _not_let_in(error: Exception, said: str) -> AwayError:
-    unwelcome = isinstance(error, ssl.SSLCertVerificationError) or re.search(r"authoriz|\balert\b", said, re.IGNORECASE)
-    return UnwelcomeError(said) if unwelcome else AwayError(said)
+    if isinstance(error, ssl.SSLCertVerificationError) or "certificate verify failed" in said.lower():
+        return DistrustedError(said)
+    return UnwelcomeError(said) if re.search(r"authoriz|\balert\b", said, re.IGNORECASE) else AwayError(said)
 
 
 def _called(told: Callable[[Msg], None]) -> Callable[[Msg], Awaitable[None]]:

@@ -26,6 +26,8 @@ class Subscriptions:
         self._handles = itertools.count()
         self._changing = asyncio.Lock()
         self._keeper: asyncio.Task[None] | None = None
+        self.renewals = 0
+        """How often it was begun to listen, once for each socket. What was said in between was missed."""
 
     async def add(self, subject: str, told: Callable[[Msg], None]) -> int:
         """From now on the messages of a subject are told. Who is told must be quick. A handle, to end it."""
@@ -56,6 +58,7 @@ class Subscriptions:
         while True:
             try:
                 session = await self._renew()
+                self.renewals += 1
                 await session.over.wait()
             except (AwayError, InputError):
                 await asyncio.sleep(_PAUSE)

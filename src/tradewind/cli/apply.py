@@ -50,6 +50,8 @@ def apply(  # noqa: PLR0917, the command line's options come as parameters
         if as_json:
             typer.echo(json.dumps(change, indent=2))
         raise typer.Exit(_CHANGES if dry_run and not change["nothing"] else 0)
+    if change["delivered"]:
+        raise InputError("answers are there already.", hint="--fresh removes them; or deliver to another folder.")
     if not yes and not _agreed(as_json):
         typer.echo("nothing was changed.", err=True)
         raise typer.Exit(1)
@@ -80,6 +82,9 @@ def told(change: dict[str, Any], file: Path) -> list[str]:
         prices = (amount(link[f"usd_per_hour_{when}"]) for when in ("before", "after"))
         rows.append((f"{link['from']} → {link['to']}", *sizes, *prices))  # type: ignore[arg-type]
     lines += aligned(rows) if len(rows) > 1 else []
+    lines += [
+        f"answers of {one['query']} are at {one['site']} already: --fresh removes them" for one in change["delivered"]
+    ]
     if change["waiting_for"]:
         lines.append(f"not there yet: {', '.join(change['waiting_for'])}")
     return lines

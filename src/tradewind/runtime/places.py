@@ -60,12 +60,12 @@ def prepare(sinks: Mapping[str, Sink]) -> None:
             sink.folder.mkdir(parents=True, exist_ok=True)
 
 
-def refuse_foreign(sinks: Mapping[str, Sink]) -> None:
-    """What an earlier run delivered must not be mixed with what this one will."""
+def refuse_foreign(sinks: Mapping[str, Sink], fresh: str = "--fresh") -> None:
+    """What an earlier run delivered must not be mixed with what this one will. `fresh` is how it is removed."""
     for name, sink in sinks.items():
         if isinstance(sink, Files) and sink.published():
             raise InputError(
                 f"{sink.folder} holds rows that another run delivered.",
                 where=f"query {name}",
-                hint="--fresh removes them and starts again; or deliver to another folder.",
+                hint=f"{fresh} removes them and starts again; or deliver to another folder.",
             )

@@ -19,11 +19,14 @@ from tradewind.trust.certificates import (
     alternatives,
     certificate,
     fingerprint,
+    given_names,
+    host_names,
     is_issued_by,
     pem_of,
     requested_key,
     self_signed,
 )
+from tradewind.trust.errors import TrustError
 from tradewind.trust.identity import Identity, Papers
 from tradewind.trust.keeping import damaged, keep_json, kept, kept_json, locked
 from tradewind.trust.names import COORDINATOR, principal
@@ -72,6 +75,19 @@ class Authority:
         """A certificate for a site and the hosts at which it listens. Of the request, the key is all that counts."""
         name = principal(site, edition)
         return pem_of(self._issuer.issue(requested_key(csr_pem), name, hosts, self._clock(), days))
+
+    def renew(self, csr_pem: bytes, shown_pem: bytes, site: str, *, edition: int = 1, days: float = 365) -> bytes:
+        """A certificate in place of the one that is shown, for the same site and hosts. It must be ours and still good,
+        and for this edition of the site's name.
+        """
+        shown, name = certificate(shown_pem), principal(site, edition)
+        if (
+            not is_issued_by(shown, self._issuer.certificate)
+            or given_names(all_names(shown)) != [name]
+            or shown.not_valid_after_utc.timestamp() <= self._clock()
+        ):
+            raise TrustError("the certificate is not renewed.", where=f"certificate of {site}", hint="join again.")
+        return self.certify(csr_pem, site, host_names(shown), edition=edition, days=days)
 
     def own(self, hosts: Sequence[str] = ()) -> Identity:
         """The coordinator's identity at these hosts and at this machine, made anew when it no longer fits or is over

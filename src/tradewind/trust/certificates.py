@@ -17,7 +17,7 @@ from tradewind.trust.names import DOMAIN, host
 
 DAY = 86_400.0
 # The clocks of sites differ by up to an hour; what was made just now must be valid everywhere.
-_BACK = 3 * 3_600.0
+BACK = 3 * 3_600.0
 _LONGEST = 32_768
 _MOST_HOSTS = 64
 # What reading somebody else's bytes may raise: these errors have no base of their own.
@@ -54,7 +54,7 @@ class Issuer:
                 hint="give days above 0. An authority is over after 10 years: make a new one in another folder.",
             )
         authority = self.certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
-        builder = _begun(_named(name), self.certificate.subject, key, now - _BACK, end)
+        builder = _begun(_named(name), self.certificate.subject, key, now - BACK, end)
         for extension, critical in (
             (x509.BasicConstraints(ca=False, path_length=None), True),
             (_usage(signs_certificates=False), True),
@@ -69,7 +69,7 @@ class Issuer:
 def self_signed(key: ec.EllipticCurvePrivateKey, now: float, days: float) -> x509.Certificate:
     """An authority's own certificate: it may sign those of others, but not make further authorities."""
     name = _named("Tradewind authority")
-    builder = _begun(name, name, key.public_key(), now - _BACK, now + days * DAY)
+    builder = _begun(name, name, key.public_key(), now - BACK, now + days * DAY)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     builder = builder.add_extension(_usage(signs_certificates=True), critical=True)
     return builder.sign(key, hashes.SHA256())
@@ -169,15 +169,10 @@ def given_names(names: Iterable[x509.GeneralName]) -> list[str]:
     return [one for one in dns if one.endswith(DOMAIN)]
 
 
-def host_names(names: Iterable[x509.GeneralName]) -> list[str]:
-    """Those of the names that are hosts or addresses."""
-    known = list(names)
-    given = set(given_names(known))
-    dns = [one.value.lower() for one in known if isinstance(one, x509.DNSName)]
-    return [
-        *(one for one in dns if one not in given),
-        *(str(one.value) for one in known if isinstance(one, x509.IPAddress)),
-    ]
+def host_names(one: x509.Certificate) -> list[str]:
+    """The hosts that a certificate is good for, besides the name that the authority gave."""
+    names = [str(name.value) for name in all_names(one) if isinstance(name, x509.DNSName | x509.IPAddress)]
+    return [name for name in names if not name.lower().endswith(DOMAIN)]
 
 
 def _begun(

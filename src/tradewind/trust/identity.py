@@ -12,6 +12,7 @@ from cryptography import x509
 
 from tradewind.trust import keys, tls
 from tradewind.trust.certificates import (
+    BACK,
     all_names,
     certificate,
     given_names,
@@ -42,6 +43,14 @@ class Papers:
     certificate: bytes
     ca: bytes
     verifying_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is left of a certificate's time: seconds, and as a share of all of it."""
+
+    seconds: float
+    share: float
 
 
 @dataclass(frozen=True)
@@ -82,7 +91,13 @@ class Identity:
 
     def hosts(self) -> list[str]:
         """The hosts that the certificate names, beside the name that the authority gave."""
-        return host_names(all_names(certificate(kept(self.certificate) or b"")))
+        return host_names(certificate(kept(self.certificate) or b""))
+
+    def left(self, now: float) -> Left:
+        """What is left of its certificate's time, counted from when it was made."""
+        one = certificate(kept(self.certificate) or b"")
+        end, begin = one.not_valid_after_utc.timestamp(), one.not_valid_before_utc.timestamp() + BACK
+        return Left(end - now, (end - now) / max(end - begin, 1.0))
 
     def client_context(self) -> ssl.SSLContext:
         """For connections to others. Say as `server_hostname` whom one wants: the principal of a site or the

@@ -23,6 +23,7 @@ from tradewind.backbone.names import token
 from tradewind.backbone.server import Server
 from tradewind.backbone.settings import Leaf, Neighbour, free_port, is_free
 from tradewind.errors import InputError, TradewindError
+from tradewind.runtime.cluster import delivered
 from tradewind.runtime.cluster.control import Control
 from tradewind.runtime.cluster.desired import Desired, opened, sites_of
 from tradewind.runtime.cluster.dialling import dials, neighbours
@@ -103,7 +104,9 @@ class Agent:
         self._desired = self._remembered()
         self._listens = self._listening()
         self._server = Server.start(post.state / "backbone", leaf=self._leaf(self._desired))
-        self._control = Control(post.coordinator, post.site, post.identity, self._asked)
+        self._control = Control(
+            post.coordinator, post.site, post.identity, self._asked, say=self.say, renewed=self._server.renew
+        )
         self.say(f"site {post.site}: {self._where()}; coordinator at {post.coordinator}; state in {post.state}")
 
     def _where(self) -> str:
@@ -196,6 +199,8 @@ class Agent:
         return None if declared is None else declared.spark
 
     def _asked(self, question: dict[str, Any]) -> Any:
+        if question.get("kind") == delivered.KIND:
+            return delivered.answered(question, self.post.site, self.post.root)
         run = self._run
         if run is None:
             raise InputError("nothing runs at this site.")
@@ -253,12 +258,7 @@ class Agent:
 
     def _reaches(self) -> bool:
         """Whether the coordinator has answered when it was last spoken to."""
-        if self._control is None or self._control.problem is not None:
-            return False
-        with suppress(TradewindError):
-            self._control.connection()
-            return True
-        return False
+        return self._control is not None and self._control.reached
 
     # --- where it is reached ----------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from typing import Any
 from tradewind.backbone import catalog, parcels
 from tradewind.errors import DataError, DeploymentError, InputError, RunError, unknown
 from tradewind.frontends.deployment.check import load
+from tradewind.runtime.cluster import delivered, renewing
 from tradewind.runtime.cluster.changes import Changes, begins_anew, without
 from tradewind.runtime.cluster.desired import BUCKET, Wanted
 from tradewind.runtime.cluster.moving import Move
@@ -27,6 +28,7 @@ __all__ = ["Coordinator", "Office"]
 
 _REPORTS, _ANSWERS = "tw.report.*.state", "tw.report.*.answer"
 _TICK = 0.5
+_PATIENCE = 5.0
 
 
 @dataclass
@@ -44,7 +46,10 @@ class Coordinator(Showing):
         """Begin to lead: sites may connect when this returns."""
         try:
             self._open()
-            for subject, told in ((_REPORTS, self._reported), (_ANSWERS, self._answered), (SUBJECT, self._move_told)):
+            for subject, told in (
+                (_REPORTS, self._reported), (_ANSWERS, self._answered), (SUBJECT, self._move_told),
+                (renewing.SUBJECT, self._renew),
+            ):  # fmt: skip
                 self._wired.subscribe(subject, told)
         except BaseException:
             self.stop_leading()
@@ -103,9 +108,10 @@ class Coordinator(Showing):
         self, text: str, called: str, *, planner: str | None = None, until_done: bool = False, fresh: bool = False
     ) -> dict[str, Any]:
         """What a deployment would change."""
+        held = self._held(text, called)
         with self._lock:
             changes = self._changed(text, called, planner, until_done, fresh)
-            return {"epoch": self._desired.epoch, **changes.to_json(), "waiting_for": self._absent(changes)}
+            return self._shown(changes, held)
 
     def apply(
         self,
@@ -118,6 +124,7 @@ class Coordinator(Showing):
         fresh: bool = False,
     ) -> dict[str, Any]:
         """Let a deployment run in place of the one that does; what is equal goes on."""
+        held = self._held(text, called)
         with self._lock:
             if expected_epoch is not None and expected_epoch != self._desired.epoch:
                 raise RunError(
@@ -127,11 +134,27 @@ class Coordinator(Showing):
             if self._desired.wanted is not None:
                 self._settled()
             changes = self._changed(text, called, planner, until_done, fresh)
-            shown = changes.to_json()
+            shown = self._shown(changes, held)
+            delivered.refuse(shown["delivered"])
             if not changes.nothing and changes.after is not None:
                 catalog.put(self._wired, BUCKET, "generation", {"generation": changes.after.generation})
                 self._want(wanted=changes.after)
-            return {"epoch": self._desired.epoch, **shown, "waiting_for": self._absent(changes)}
+            return {**shown, "epoch": self._desired.epoch}
+
+    def _held(self, text: str, called: str) -> delivered.Held:
+        """Answers that are where a deployment would deliver its own. Asked without the lock: sites may take a while."""
+        found = load(text, str(self.office.root / _plain_name(called)))
+        with self._lock:
+            alive = self.registry.alive(self.clock())
+        return delivered.held(found, text, alive, lambda site, question: self._questions.ask(site, question, _PATIENCE))
+
+    def _shown(self, changes: Changes, held: delivered.Held) -> dict[str, Any]:
+        """A difference as plain data. What is delivered matters to what begins anew, unless it is removed then."""
+        mixed = changes.anew and changes.after is not None and not changes.after.fresh
+        return {
+            "epoch": self._desired.epoch, **changes.to_json(), "waiting_for": self._absent(changes),
+            "delivered": held if mixed else [],
+        }  # fmt: skip
 
     def stop(self) -> dict[str, Any]:
         """Let nothing run; what was delivered stays."""
@@ -304,6 +327,19 @@ class Coordinator(Showing):
             self.registry.version += 1
             self._lead.take(told)
             self._lead_on()
+
+    def _renew(self, subject: str, payload: bytes) -> None:
+        """A site wants another certificate, in time before the one is over by which it speaks to us."""
+        site = self.members.called(subject.split(".")[2])
+        try:
+            if site is None:
+                raise DataError("a request comes from nobody.")
+            told = renewing.renewed(site, payload, self.members.renew)
+        except InputError:
+            self.registry.refused += 1
+            return
+        with suppress(RunError):
+            self._wired.publish(*told)
 
     def _answered(self, subject: str, payload: bytes) -> None:
         site = self.members.called(subject.split(".")[2])

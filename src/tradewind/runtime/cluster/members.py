@@ -13,6 +13,8 @@ from tradewind.trust.identity import Identity
 from tradewind.trust.roll import Roll
 from tradewind.trust.tokens import Tokens
 
+_DAYS = 365.0
+"""How long certificates of sites are good."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
@@ -22,6 +24,7 @@ class Members:
     def __init__(self, folder: Path, hosts: Sequence[str] = ()) -> None:
         self.authority = Authority.open(folder)
         self.own: Identity = self.authority.own(list(hosts))
+        self.days = _DAYS
         self._tokens = Tokens(folder, self.authority.fingerprint)
         self._roll = Roll(folder)
 
@@ -35,9 +38,14 @@ class Members:
         """The site that a token is for, and its certificate. A token is good for one certificate."""
         admitted = self._tokens.redeem(token)
         site = admitted.site
-        certificate = self.authority.certify(csr, site, admitted.hosts, edition=self._roll.edition(site))
+        edition = self._roll.edition(site)
+        certificate = self.authority.certify(csr, site, admitted.hosts, edition=edition, days=self.days)
         self._roll.admit(site)
         return site, certificate
+
+    def renew(self, site: str, csr: bytes, shown: bytes) -> bytes:
+        """Another certificate for a member, in place of the one that it shows."""
+        return self.authority.renew(csr, shown, site, edition=self._roll.edition(site), days=self.days)
 
     def revoke(self, site: str) -> None:
         """The site is a member no more; the certificates that it has are of no use to it."""

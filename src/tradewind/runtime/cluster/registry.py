@@ -12,14 +12,20 @@ from tradewind.runtime.cluster.reports import SiteReport
 LATE, GONE = 3.0, 10.0
 """Seconds after which a site that said nothing is late, and after which it is taken for gone."""
 _MICROS = 1e6
+_SPAN = 10.0
+"""Seconds over which rows a second are counted: batches come more seldom than reports."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A report, when it came, and how many rows a second each fragment read between it and the one before."""
+    """A report, when it came, how many rows each fragment had read by earlier ones of the same process, and how many
+    rows a second that makes.
+    """
 
     report: SiteReport
     at: float
+    earlier: tuple[tuple[float, Mapping[str, int]], ...] = ()
+    """Those of the last seconds, and one that is older; the oldest first."""
     rates: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -39,7 +45,8 @@ class Registry:
         before = self.heard.get(report.site)
         if before is not None and before.report.agent == report.agent and before.report.number >= report.number:
             return
-        self.heard[report.site] = Heard(report, now, _rates(before, report, now))
+        earlier = _earlier(before, report, now)
+        self.heard[report.site] = Heard(report, now, earlier, _rates(earlier, report, now))
         self.version += 1
 
     def admit(self, site: str) -> None:
@@ -87,15 +94,28 @@ def status_of(registry: Registry, desired: Desired, declared: Iterable[str], now
     }
 
 
-def _rates(before: Heard | None, report: SiteReport, now: float) -> dict[str, float]:
-    if before is None or before.report.agent != report.agent or now <= before.at:
-        return {}
-    earlier = before.report.fragments
-    return {
-        name: (one.rows - earlier[name].rows) / (now - before.at)
-        for name, one in report.fragments.items()
-        if name in earlier and one.rows >= earlier[name].rows
-    }
+def _earlier(before: Heard | None, report: SiteReport, now: float) -> tuple[tuple[float, Mapping[str, int]], ...]:
+    if before is None or before.report.agent != report.agent:
+        return ()
+    rows = {name: one.rows for name, one in before.report.fragments.items()}
+    found = [one for one in (*before.earlier, (before.at, rows)) if one[0] < now]
+    # One that is old enough is enough: the time is counted from there.
+    first = max((place for place, one in enumerate(found) if now - one[0] >= _SPAN), default=0)
+    return tuple(found[first:])
+
+
+def _rates(earlier: tuple[tuple[float, Mapping[str, int]], ...], report: SiteReport, now: float) -> dict[str, float]:
+    """Rows a second since the oldest report that knows a fragment; less than nothing was read by one begun again."""
+    found = {}
+    for name, one in report.fragments.items():
+        known = [(at, rows[name]) for at, rows in earlier if name in rows]
+        # What was counted anew counts from then on.
+        turns = [place for place, (_, rows) in enumerate(known) if rows > one.rows]
+        known = known[turns[-1] + 1 :] if turns else known
+        if known:
+            at, rows = known[0]
+            found[name] = (one.rows - rows) / (now - at)
+    return found
 
 
 def _site(registry: Registry, site: str, now: float) -> dict[str, Any]:

@@ -107,8 +107,8 @@ class Ruling:
         catalog.put(self._wired, BUCKET, KEY, sealed(desired, self.members.authority.sign))
         self._desired = desired
         self.registry.version += 1
-        # Sites look again and again; those that hear this look at once.
-        self._wired.publish(NEWS, b"")
+        # Sites look from time to time; those that hear this look at once.
+        self._wired.publish(NEWS, str(desired.epoch).encode())
 
     def _running(self) -> Wanted:
         if self._desired.wanted is None:

@@ -178,7 +178,7 @@ class SiteRun:
             if self.wanted.fresh:
                 for sink in setting.sinks.values():
                     sink.clear()
-            refuse_foreign(setting.sinks)
+            refuse_foreign(setting.sinks, "tradewind apply --fresh")
         self.folder.mkdir(parents=True, exist_ok=True)
         prepare(setting.sinks)
         sites = Sites(setting, self.session())

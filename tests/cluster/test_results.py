@@ -1,0 +1,98 @@
+"""`tradewind results`: the same of a file here and of a cluster, over HTTPS and a site's line, without any Spark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.backbone.servers import eventually
+from tests.cluster.lines import Agent, at_work
+from tradewind.cli.main import app as command_line
+from tradewind.errors import InputError, UnknownNameError
+from tradewind.runtime.cluster.client import Contact
+from tradewind.runtime.cluster.coordinator import Coordinator, Office
+from tradewind.runtime.cluster.site_run import Place, SiteRun
+from tradewind.web.app import app
+from tradewind.web.serving import Served
+
+FILE = """
+sites: {hq: {cores: 1}}
+streams:
+  sales:
+    schema: ts TIMESTAMP, item STRING, n INT, price DECIMAL(9, 2), share DOUBLE
+    time: ts
+    at: {hq: {format: json, path: data, rows_per_second: 1, row_bytes: 9}}
+queries:
+  sold: {sql: SELECT * FROM sales, deliver: {site: hq, format: json, path: out/sold}}
+"""
+SECRET = "a-secret-that-is-long-enough-for-a-test"
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """A folder with a deployment that runs on a cluster, and answers that its site has delivered there."""
+    root = tmp_path_factory.mktemp("root")
+    (root / "data").mkdir()
+    (root / "shop.yaml").write_text(FILE)
+    leading = Coordinator(Office(root / "coordinator", ("127.0.0.1", 0), root=root))
+    leading.start()
+    own = leading.members.own
+    served = Served.start(app(leading, SECRET, {"127.0.0.1"}), "127.0.0.1", 0, own.certificate, own.key)
+    contact = {"url": f"https://127.0.0.1:{served.port}", "secret": SECRET, "ca": leading.ca()}
+    (root / "client.json").write_text(json.dumps(contact))
+    leading.apply(FILE, "shop.yaml")
+    run = SiteRun(
+        Place("hq", root, root / "state"), leading._running(), "", repr, lambda: pytest.fail("no Spark"),
+        lambda *_: None, lambda: 0.0,
+    )  # fmt: skip
+    (root / "out" / "sold").mkdir(parents=True)
+    rows = [
+        {"ts": f"2026-01-01T00:00:{n:02}Z", "item": None if n == 3 else f"item {n}", "n": n * 1000, "price": f"{n}.50",
+         "share": n / 7, "_final": n < 60, "_weight": 1}
+        for n in range(60)
+    ]  # fmt: skip
+    (root / "out" / "sold" / "batch-0-0.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with at_work(leading, "hq", root / "agent", run.asked) as agent:
+        eventually("the site reports", lambda: reported(agent, leading))
+        yield root
+    served.stop()
+    leading.stop_leading()
+
+
+def reported(agent: Agent, leading: Coordinator) -> bool:
+    agent.look()
+    return bool(leading.registry.heard)
+
+
+def said(*words: str) -> str:
+    done = CliRunner().invoke(command_line, ["results", *words], catch_exceptions=False)
+    assert done.exit_code == 0
+    return done.stdout
+
+
+def test_a_cluster_gives_what_its_files_hold(cluster: Path, monkeypatch: pytest.MonkeyPatch):
+    file, here = str(cluster / "shop.yaml"), ["--at", str(cluster)]
+    assert Contact.load(cluster).secret == SECRET
+    rows = json.loads(said("sold", "--json", *here))
+    assert len(rows) == 60
+    assert rows == json.loads(said(file, "sold", "--json"))
+    # All rows: the tables are the same, to the last sign.
+    assert said("sold", "--limit", "100", *here) == said(file, "sold", "--limit", "100")
+    few = said("sold", "--limit", "2", *here)
+    assert "item 1" in few
+    assert "item 2" not in few
+    monkeypatch.setenv("TRADEWIND_AT", str(cluster))
+    assert json.loads(said("sold", "--json")) == rows
+
+
+def test_what_cannot_be_answered_is_said(cluster: Path):
+    for words, kind, what in (
+        (["unsold", "--at", str(cluster)], UnknownNameError, "unsold"),
+        (["not a name", "--at", str(cluster)], InputError, "pattern"),
+        (["one", "two", "three"], InputError, "a query is wanted"),
+    ):
+        with pytest.raises(kind, match=what):
+            CliRunner().invoke(command_line, ["results", *words], catch_exceptions=False)
