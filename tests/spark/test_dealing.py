@@ -16,9 +16,10 @@ from tests.spark.comparing import cut, differences
 from tests.spark.running import SparkRun
 from tests.spark.test_conformance import SECOND, WINDOWS, readings
 from tradewind.algebra.aggregates import parse_aggregate
+from tradewind.algebra.expressions.typing import parse_expression
 from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.aggregation import Aggregate, Finish, Merge, Partial, detached
-from tradewind.algebra.operators.core import Source, Top, Union
+from tradewind.algebra.operators.core import Map, Source, Top, Union
 from tradewind.algebra.schema import parse_schema
 from tradewind.fragments.deployed import Channel, Fragment
 from tradewind.fragments.sharing import Sharing
@@ -67,7 +68,19 @@ def twice():
     return leaves, Aggregate(node, ("k",), calls(node, "sum(a0)", "max(a1)"), None)
 
 
+def partly():
+    """Partials are made where they are merged: rows are chosen before."""
+    leaves = tuple(source(origin, revised=False) for origin in ORIGINS)
+    functions = calls(leaves[0], "count(*)", "sum(b)")
+    renamed = tuple(
+        (name, parse_expression("k" if name == "word" else name, leaves[0].schema)) for name in ("ts", "b", "word")
+    )
+    partials = tuple(Partial(Map(leaf, renamed), ("word",), functions, WINDOWS["tumbling"]) for leaf in leaves)
+    return leaves, Finish(Merge(Union(partials), ("word", "window"), detached(functions)), detached(functions))
+
+
 CASES = {
+    "made where they are merged": partly,
     "merged": lambda: merged("tumbling", top=True),
     "merged without windows": lambda: merged("none"),
     "best of all": lambda: grouped("none", "sum(b)", "count(*)", top=True),

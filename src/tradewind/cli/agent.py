@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from tradewind.runtime.cluster.joining import Membership
 
 SiteName = Annotated[str, typer.Option("--site", help="The site that this machine is, as deployments call it.")]
+Worker = Annotated[
+    int | None,
+    typer.Option(
+        "--worker", min=2, max=999,
+        help="Be a further agent of the site, which takes shares of its work; they count from 2.",
+    ),
+]  # fmt: skip
 Join = Annotated[
     str | None,
     typer.Option(
@@ -27,7 +34,7 @@ Join = Annotated[
 ]
 Root = Annotated[Path, typer.Option("--root", help="The folder that paths of deployments are relative to and below.")]
 StateOf = Annotated[
-    Path | None, typer.Option("--state", help="Where the site keeps its state.  [default: .tradewind/agents/SITE]")
+    Path | None, typer.Option("--state", help="Where it keeps its state.  [default: .tradewind/agents/SITE]")
 ]
 Listen = Annotated[
     str | None,
@@ -49,6 +56,7 @@ _MEMORY = re.compile(r"[1-9][0-9]{0,6}[mgMG]")
 
 def agent(  # noqa: PLR0917, the command line's options come as parameters
     site: SiteName,
+    worker: Worker = None,
     join: Join = None,
     root: Root = Path(),
     state: StateOf = None,
@@ -63,6 +71,8 @@ def agent(  # noqa: PLR0917, the command line's options come as parameters
     """
     if not _NAME.fullmatch(site):
         raise InputError(f"{site[:60]!r} is no name of a site.", where="--site")
+    if worker is not None:
+        site = f"{site}~{worker}"
     if not _MEMORY.fullmatch(memory):
         raise InputError(f"{memory!r} is no amount of memory.", where="--memory", hint="such as 512m or 2g.")
     say = importlib.import_module("tradewind.cli.messages").speaker(f"site {site}", as_json=json_logs)
@@ -92,7 +102,7 @@ def _member(site: str, join: str | None, folder: Path, say: object) -> Membershi
     if join is None:
         if known is None:
             raise InputError(
-                f"site {site!r} has not joined yet.", hint=f"--join TOKEN@HOST; `tradewind token {site}` prints it."
+                f"site {site!r} has not joined yet.", hint=f"--join TOKEN@HOST; `{_asking(site)}` prints it."
             )
         return known
     if known is not None and known.came_by(join):
@@ -100,6 +110,11 @@ def _member(site: str, join: str | None, folder: Path, say: object) -> Membershi
         return known
     made: Membership = joining.join(join, site, folder)
     return made
+
+
+def _asking(place: str) -> str:
+    site, _, worker = place.partition("~")
+    return f"tradewind token {site} --worker {worker}" if worker else f"tradewind token {site}"
 
 
 def _listen(text: str | None, coordinator: str) -> tuple[str, int] | None:

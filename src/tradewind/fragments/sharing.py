@@ -2,10 +2,11 @@
 
 Idea
 ----
-Each share reads what the fragment read, keeps the rows whose keys hash to its number, and does the fragment's grouping
-over them. What brings them together reads all shares, does what the fragment did above its grouping, and goes on with
-the fragment's own channels and answers: whoever reads these notices nothing. No two shares have a group in common, so
-what the grouping remembers is dealt out by the same hash, and put together again by adding up.
+Each share reads what the fragment read, keeps the rows whose keys hash to its number as early as it can, and does the
+fragment's grouping over them. What brings them together reads all shares, does what the fragment did above its
+grouping, and goes on with the fragment's own channels and answers: whoever reads these notices nothing. No two shares
+have a group in common, so what the grouping remembers is dealt out by the same hash, and put together again by adding
+up.
 
 All of it follows from the fragment, the number of shares and a term, so that everybody cuts it in the same way.
 
@@ -20,11 +21,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tradewind.algebra.expressions.tree import Expression
+from tradewind.algebra.expressions.tree import Column, Expression
 from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.aggregation import Aggregate, Combine, Merge, Partial
 from tradewind.algebra.operators.base import Operator, walk
-from tradewind.algebra.operators.core import Filter, Join, Source, Union
+from tradewind.algebra.operators.core import Filter, Join, Map, Source, Union
 from tradewind.algebra.operators.stored import Read, Update
 from tradewind.algebra.properties import linear, order_sensitive, row_local
 from tradewind.algebra.types import is_fraction
@@ -104,7 +105,24 @@ class Sharing:
 
     def share_of(self, node: Operator, number: int) -> Operator:
         """What a share does in the place of an operator."""
-        return exchanged(node, {self.over: Filter(self.over, self.condition(number))})
+        return exchanged(node, {self.over: self._dealt(self.over, self.keys, number)})
+
+    def _dealt(self, node: Operator, keys: tuple[str, ...], number: int) -> Operator:
+        """The rows of an operator that are in a share, chosen as early as their keys are there: what is made of them
+        before the grouping is then shared, too.
+        """
+        given = set(self.whole.inputs.values())
+        if node not in given:
+            if isinstance(node, Union) and not given.issuperset(node.members):
+                return node.with_inputs(tuple(self._dealt(child, keys, number) for child in node.members))
+            if isinstance(node, Filter) or (isinstance(node, Partial | Combine) and set(keys) <= set(node.keys)):
+                return node.with_inputs((self._dealt(node.input, keys, number),))
+            if isinstance(node, Map):
+                made = dict(node.columns)
+                plain = tuple(one.name for key in keys if isinstance(one := made[key], Column))
+                if len(plain) == len(keys):
+                    return node.with_inputs((self._dealt(node.input, plain, number),))
+        return Filter(node, in_share(keys, number, self.count))
 
     @cached_property
     def channel_names(self) -> tuple[str, ...]:

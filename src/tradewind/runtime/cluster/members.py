@@ -13,7 +13,8 @@ from tradewind.trust.identity import Identity
 from tradewind.trust.roll import Roll
 from tradewind.trust.tokens import Tokens
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}(~[1-9][0-9]{0,2})?")
+"""Of a site, or of one of its workers."""
 
 
 class Members:

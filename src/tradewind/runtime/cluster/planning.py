@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tradewind.errors import RunError
 from tradewind.fragments.deployed import Deployed
+from tradewind.fragments.sharing import split
 from tradewind.frontends.deployment.check import load, load_more
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.asked import added, horizon_of
@@ -16,6 +18,8 @@ from tradewind.runtime.cluster.desired import Added, Flow, Wanted
 from tradewind.runtime.cluster.moving import Moved
 from tradewind.runtime.cluster.moving_lead import renamed
 from tradewind.runtime.cluster.moving_routes import Roads, resettled
+from tradewind.runtime.cluster.recutting import Recut, Split
+from tradewind.runtime.cluster.workers import with_workers
 from tradewind.runtime.planned import Planned, planned
 
 
@@ -70,40 +74,69 @@ def _planned_again(wanted: Wanted, root: Path, figures: Path) -> Planned:
     runs = {one.name for one in wanted.deployed.fragments}
     if not runs <= {one.name for one in plan.deployed.fragments}:
         raise RunError("what runs would be planned differently by now.", hint="apply the file with the new queries.")
-    return replace(plan, deployed=_as_it_runs(plan.deployed, wanted.deployed)) if wanted.moved else plan
+    return (
+        replace(plan, deployed=_as_it_runs(plan.deployed, wanted.deployed)) if wanted.moved or wanted.splits else plan
+    )
 
 
 def with_moves(wanted: Wanted, before: Wanted, roads: Roads) -> Wanted:
-    """What is wanted with those fragments where they have moved to that ran before, too."""
-    found = replace(wanted, term=before.term)
-    for one in before.moved:
-        if any(fragment.name == one.fragment for fragment in found.deployed.fragments):
-            found = replace(
-                found,
-                deployed=_moved_in(found.deployed, one, roads),
-                intervals=renamed(found.intervals, one.fragment, one.arrives_as),
-                horizons=renamed(found.horizons, one.fragment, one.arrives_as),
-                terms={**renamed(found.terms, one.fragment, one.arrives_as), one.arrives_as: one.term},
-                moved=(*found.moved, replace(one, after=0)),
+    """What is wanted with those fragments where they have moved to, and split as they are, that ran before, too."""
+    made = replace(wanted, term=before.term)
+    for one in _changes(before):
+        if any(fragment.name == _name(one) for fragment in made.deployed.fragments):
+            made = replace(
+                made,
+                deployed=_arranged(made.deployed, one, roads),
+                intervals=_figures(made.intervals, one),
+                horizons=_figures(made.horizons, one),
+                terms=_figures(made.terms, one) | _begun(one),
+                moved=made.moved if isinstance(one, Split) else (*made.moved, replace(one, after=0)),
+                splits=(*made.splits, replace(one, after=0)) if isinstance(one, Split) else made.splits,
             )
-    return found
+    # What was split, and is one again, has a term that none of these tells.
+    runs = {one.name for one in made.deployed.fragments}
+    return replace(made, terms={**made.terms, **{name: n for name, n in before.terms.items() if name in runs}})
 
 
 def _resettled(plan: Planned, wanted: Wanted, after: int, found: Deployment) -> Planned:
-    """A plan with what moved when so many texts of queries had been added."""
-    moved = [one for one in wanted.moved if one.after == after]
-    if not moved:
+    """A plan with what moved, and was split, when so many texts of queries had been added."""
+    changes = [one for one in _changes(wanted) if one.after == after]
+    if not changes:
         return plan
-    roads, deployed, intervals = Roads.of(found), plan.deployed, plan.intervals
-    for one in moved:
-        deployed = _moved_in(deployed, one, roads)
-        intervals = renamed(intervals, one.fragment, one.arrives_as)
+    roads, deployed, intervals = Roads.of(with_workers(found, wanted.places)), plan.deployed, plan.intervals
+    for one in changes:
+        if any(fragment.name == _name(one) for fragment in deployed.fragments):
+            deployed, intervals = _arranged(deployed, one, roads), _figures(intervals, one)
     return replace(plan, deployed=deployed, intervals=intervals)
 
 
-def _moved_in(deployed: Deployed, one: Moved, roads: Roads) -> Deployed:
-    fragment = next((fragment for fragment in deployed.fragments if fragment.name == one.fragment), None)
-    return deployed if fragment is None else resettled(deployed, fragment, one.target, roads)
+def _changes(wanted: Wanted) -> list[Moved | Split]:
+    """What was changed since it was planned, in the order in which that happened."""
+    return sorted([*wanted.moved, *wanted.splits], key=lambda one: one.term)
+
+
+def _name(one: Moved | Split) -> str:
+    return one.whole.name if isinstance(one, Split) else one.fragment
+
+
+def _arranged(deployed: Deployed, one: Moved | Split, roads: Roads) -> Deployed:
+    if isinstance(one, Split):
+        return split(deployed, one.sharing)
+    fragment = next(fragment for fragment in deployed.fragments if fragment.name == one.fragment)
+    return resettled(deployed, fragment, one.target, roads)
+
+
+def _figures(known: Mapping[str, Any], one: Moved | Split) -> dict[str, Any]:
+    """What is known of fragments by name, after a change."""
+    if isinstance(one, Split):
+        return Recut(one.term, one).figures(known)
+    return renamed(known, one.fragment, one.arrives_as)
+
+
+def _begun(one: Moved | Split) -> dict[str, int]:
+    """The fragments that began with a change, with its term."""
+    names = [part.name for part in Recut(one.term, one).arriving] if isinstance(one, Split) else [one.arrives_as]
+    return dict.fromkeys(names, one.term)
 
 
 def _as_it_runs(deployed: Deployed, runs: Deployed) -> Deployed:
