@@ -57,10 +57,10 @@ channels: {keep_megabytes: 0.001}
 class Market(Cluster):
     """Two shops whose sales are merged at a depot and delivered at headquarters. Sales keep coming while it sells."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, text: str = FILE) -> None:
         super().__init__(folder)
         self.file = folder / "market.yaml"
-        self.file.write_text(FILE)
+        self.file.write_text(text)
         self.found = tw.deployment(self.file)
         self.rows: dict[str, list[tuple]] = {shop: [] for shop in SHOPS}
         self.files = 0

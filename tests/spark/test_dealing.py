@@ -30,7 +30,7 @@ from tradewind.spark.delivery import FINAL, Wish, deliverable
 from tradewind.spark.engine import NEVER, Arrived, Engine
 from tradewind.spark.types import from_arrow
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 ORIGINS = ("ams", "nyc")
 SCHEMA = "ts TIMESTAMP, k STRING, i INT, b BIGINT, d DOUBLE, m DECIMAL(10,2), s STRING, f BOOLEAN"
@@ -72,9 +72,8 @@ def partly():
     """Partials are made where they are merged: rows are chosen before."""
     leaves = tuple(source(origin, revised=False) for origin in ORIGINS)
     functions = calls(leaves[0], "count(*)", "sum(b)")
-    renamed = tuple(
-        (name, parse_expression("k" if name == "word" else name, leaves[0].schema)) for name in ("ts", "b", "word")
-    )
+    columns = {"ts": "ts", "b": "b", "word": "k"}
+    renamed = tuple((name, parse_expression(text, leaves[0].schema)) for name, text in columns.items())
     partials = tuple(Partial(Map(leaf, renamed), ("word",), functions, WINDOWS["tumbling"]) for leaf in leaves)
     return leaves, Finish(Merge(Union(partials), ("word", "window"), detached(functions)), detached(functions))
 
@@ -235,23 +234,14 @@ class Site:
 
 
 @pytest.mark.parametrize("case", CASES)
-@settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 1 << 32))
 def test_a_split_changes_no_answer(spark, tmp_path_factory, case, seed):
     folder, chance = tmp_path_factory.mktemp("split"), random.Random(seed)
     leaves, node = CASES[case]()
     revised = any(one.revisions for one in Graph.of(answer=node).sources().values())
-    batches = cut(
-        readings(
-            Source("readings", leaves[0].schema, 0, (), revised)
-            if isinstance(leaves[0], Source)
-            else Source("readings", leaves[0].input.schema),
-            seed,
-            30,
-        ),
-        chance,
-        most=12,
-    )
+    kind = Source("readings", parse_schema(SCHEMA, time="ts"), SECOND, (), revised)
+    batches = cut(readings(kind, seed, 14), chance, most=12)
     meant = Run(Graph.of(answer=node), {"readings": list(ORIGINS)})
     ends = [Leaf(spark, leaf, origin, folder / origin) for leaf, origin in zip(leaves, ORIGINS, strict=True)]
     site = Site(spark, leaves, node, folder, chance)

@@ -175,8 +175,8 @@ def split(deployed: Deployed, sharing: Sharing) -> Deployed:
 
 
 def merged(deployed: Deployed, sharing: Sharing) -> Deployed:
-    """What runs with the fragment whole again; all shares are where it was."""
-    parts = {one.name for one in sharing.shares}
+    """What runs with the fragment whole again, wherever the shares are."""
+    parts = {one.name for one in places(deployed, sharing)}
     fragments = [
         sharing.whole if one.name == sharing.together.name else one
         for one in deployed.fragments

@@ -8,14 +8,13 @@ from typing import Any
 
 from tradewind.backbone import parcels
 from tradewind.errors import InputError, RunError, TradewindError, unknown
-from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.cluster.desired import Wanted
 from tradewind.runtime.cluster.moving import Move
 from tradewind.runtime.cluster.moving_lead import begun
 from tradewind.runtime.cluster.moving_routes import Roads
 from tradewind.runtime.cluster.recut_lead import busy, found_split, merge_begun, next_step, shown, split_begun
 from tradewind.runtime.cluster.showing import Showing
-from tradewind.runtime.cluster.workers import with_workers
+from tradewind.runtime.cluster.workers import home_of, with_workers
 
 
 @dataclass
@@ -29,9 +28,11 @@ class Arranging(Showing):
         """Move a fragment that runs, or what merges for a query, to another site, with its state."""
         with self._lock:
             wanted = self._settled()
-            found = self._with_workers(wanted)
-            if site not in found.sites:
-                raise unknown("site", site, found.sites)
+            found = wanted.declared(self.office.root)
+            # Which of a site's agents does what is for the site to decide.
+            sites = [name for name in found.sites if home_of(name) == name]
+            if site not in sites:
+                raise unknown("site", site, sites)
             part = found_split(wanted, query_or_fragment)
             if part is not None:
                 raise InputError(
@@ -73,9 +74,9 @@ class Arranging(Showing):
             self._lead_on()
             return {"epoch": self._desired.epoch, **({} if found is None else shown(found))}
 
-    def _with_workers(self, wanted: Wanted) -> Deployment:
-        """What is declared, and all workers that belong to it."""
-        return with_workers(wanted.declared(self.office.root), self.members.sites())
+    def _all_roads(self, wanted: Wanted) -> Roads:
+        """The ways between all sites and workers."""
+        return Roads.of(with_workers(wanted.declared(self.office.root), self.members.sites()))
 
     def _begin_move(self, after: Wanted, move: Move) -> None:
         self._require_there(move)
@@ -144,7 +145,7 @@ class Arranging(Showing):
 
     def _lead_splits(self, wanted: Wanted) -> None:
         """Bring shares to where they are to be, and do what sites propose."""
-        after = next_step(wanted, lambda: Roads.of(self._with_workers(wanted)))
+        after = next_step(wanted, lambda: self._all_roads(wanted))
         if after is None:
             self._take_proposal()
         elif after.move is not None:

@@ -42,7 +42,7 @@ def split_begun(wanted: Wanted, what: str, over: int | None, free: Iterable[str]
             hint=f"tradewind agent --site {fragment.site} --worker 2, with a token by tradewind token.",
         )
     term = wanted.term + 1
-    made = Split(fragment, term, (fragment.site, *workers[: count - 1]), len(wanted.added))
+    made = Split(fragment, term, (fragment.site, *workers[: count - 1]))
     split(wanted.deployed, made.sharing)
     return replace(wanted, recut=Recut(term, made), term=term)
 

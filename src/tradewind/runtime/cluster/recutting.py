@@ -19,12 +19,11 @@ from tradewind.fragments.written import fragment_from_data, fragment_to_data
 
 @dataclass(frozen=True)
 class Split:
-    """A fragment in shares, where each of them is to be, and how many texts of queries had been added by then."""
+    """A fragment in shares, and where each of them is to be."""
 
     whole: Fragment
     term: int
     places: tuple[str, ...]
-    after: int = 0
     merging: bool = False
     """Whether all shares are to come home, to be made one."""
 
@@ -50,18 +49,15 @@ class Split:
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         whole = fragment_to_data(self.whole)
-        return {
-            "whole": whole, "term": self.term, "places": list(self.places), "after": self.after, "merging": self.merging
-        }  # fmt: skip
+        return {"whole": whole, "term": self.term, "places": list(self.places), "merging": self.merging}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Split:
         """What was written, checked anew."""
-        term, after = data["term"], data["after"]
-        if not isinstance(term, int) or not isinstance(after, int) or not isinstance(data["merging"], bool):
+        if not isinstance(data["term"], int) or not isinstance(data["merging"], bool):
             raise TypeError("a split has a wrong form")
         places = tuple(str(place) for place in data["places"])
-        found = Split(fragment_from_data(data["whole"]), term, places, after, data["merging"])
+        found = Split(fragment_from_data(data["whole"]), data["term"], places, data["merging"])
         _ = found.sharing
         return found
 
