@@ -35,6 +35,7 @@ class Hall(Market):
         super().__init__(folder, text)
         self.spark = spark
         self.wanted = wanted_of(self.found, text, None, folder / "figures")
+        self.home = to_split(self.wanted, "best").site
         self.sinks = {
             name: sink_of(name, query, folder, lambda *_: None, pulled=False)
             for name, query in self.found.queries.items()
@@ -43,11 +44,9 @@ class Hall(Market):
         self.sites = Sites(self.setting(self.wanted), spark)
 
     def setting(self, wanted: Wanted) -> Setting:
-        home = to_split(wanted, "best").site if wanted.recut is None and not wanted.splits else self.home
-        self.home = home
         return Setting(
             self.found, wanted.deployed, self.sinks, self.folder / "state", horizon_of(self.found), False,
-            wanted.intervals, lambda _: None, Network(imitate=False), None, wanted.horizons, held_at(wanted, home),
+            wanted.intervals, lambda _: None, Network(imitate=False), None, wanted.horizons, held_at(wanted, self.home),
             wanted.terms, guests_of(wanted),
         )  # fmt: skip
 
@@ -137,8 +136,9 @@ def test_a_fragment_is_split_and_made_one_again(spark, tmp_path, text):
         hall.until_holds(lambda: hall.positions()[0] != hall.positions()[1], "the other one goes on")
         joining = next_step(merge_begun(hall.wanted, "best"), lambda: Roads.of(hall.found))
         assert joining is not None
-        hall.recut(joining)
+        assert joining.recut is not None
         whole = joining.recut.split.whole
+        hall.recut(joining)
         assert whole.name in hall.sites.running
         assert not [name for name in hall.wanted.deployed.channels if name.startswith("share-")]
         hall.sell()
