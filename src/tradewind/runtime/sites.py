@@ -105,6 +105,7 @@ class Sites:
             for one in setting.own:
                 if one.name in self.running and (one.name in setting.held or self._brakes[one.name].pulled):
                     self._halt(one)
+            self.wiring.add_links(setting.found.links)
             self.wiring.adapt(setting.deployed, setting.since, setting.guests)
             self.setting = setting
             wanted = [one for one in setting.own if one.name not in setting.held and one.name not in self.running]
