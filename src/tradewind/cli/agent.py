@@ -41,7 +41,7 @@ Listen = Annotated[
     typer.Option(
         "--listen", metavar="HOST:PORT",
         help="Where other sites may dial this one; `none`: nowhere, it dials them.  "
-        "[default: a free port of 127.0.0.1 if the coordinator is there too, else none]",
+        "[default: a free port of 127.0.0.1 if the coordinator is there too, else none; of a worker none]",
     ),
 ]  # fmt: skip
 Advertise = Annotated[
@@ -85,7 +85,8 @@ def agent(  # noqa: PLR0917, the command line's options come as parameters
         root=root.resolve(),
         state=folder,
         coordinator=member.coordinator,
-        listen=_listen(listen, member.coordinator),
+        # A worker only ever talks to its site, and dials it unless it is told otherwise.
+        listen=_listen("none" if listen is None and worker is not None else listen, member.coordinator),
         advertise=advertise,
         cores=cores,
         memory=memory.lower(),
