@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +60,9 @@ class Arranging(Showing):
             after = split_begun(wanted, query_or_fragment, over, free)
             if after.recut is None:
                 raise InputError(f"{query_or_fragment!r} cannot be split.")
-            self._require_up(after.recut.site)
+            site, *others = after.recut.split.places
+            self._require_up(site)
+            self._require_met([(site, place) for place in others])
             self._want(wanted=after)
             return {"epoch": self._desired.epoch, **shown(after.recut.split)}
 
@@ -87,7 +90,10 @@ class Arranging(Showing):
         """Both sites are there, know what is wanted, and whoever is to exchange rows can reach each other."""
         for site in (move.source, move.target):
             self._require_up(site)
-        for one, two in move.links:
+        self._require_met(move.links)
+
+    def _require_met(self, pairs: Iterable[tuple[str, str]]) -> None:
+        for one, two in pairs:
             if one not in self._desired.addresses and two not in self._desired.addresses:
                 raise RunError(
                     f"{one} and {two} would have to exchange rows, and cannot reach each other.",

@@ -26,6 +26,8 @@ _AGAIN = 2.0
 """Seconds until what failed is tried again."""
 _BATCH = 30.0
 """Seconds that the end of a batch is waited for before it is given up, to be done again."""
+_MOST = 2_000
+"""Letters of a problem that are told."""
 
 
 @dataclass
@@ -36,19 +38,27 @@ class SiteRecut:
     folder: Path
     """That of the deployment's state."""
     clock: Callable[[], float]
-    _term: int = 0
+    _recut: Recut | None = None
     _braking: Errand | None = None
     _work: Errand | None = None
     _again_at: float = 0.0
 
     def take(self, wanted: Wanted) -> None:
         """What is wanted has changed."""
-        term = wanted.recut.term if wanted.recut is not None else 0
-        if term != self._term:
+        before, self._recut = self._recut, wanted.recut
+        if before is None or wanted.recut is None or before.term != wanted.recut.term:
             self.wait()
-            self._term, self._braking, self._work, self._again_at = term, None, None, 0.0
+            self._braking, self._work, self._again_at = None, None, 0.0
         if wanted.recut is None:
             shutil.rmtree(self.folder / "recut", ignore_errors=True)
+            self._forget(before, wanted)
+
+    def _forget(self, undone: Recut | None, wanted: Wanted) -> None:
+        """Remove what a cut that was undone had made ready: it never began."""
+        runs = {one.name for one in wanted.deployed.fragments}
+        for one in undone.arriving if undone is not None else ():
+            if one.name not in runs and one.site == self.site:
+                shutil.rmtree(self.folder / "fragments" / one.name, ignore_errors=True)
 
     def braked(self, recut: Recut, sites: Sites | None) -> bool:
         """Whether what is to stand still is at the end of a batch. If not, that is seen to."""
@@ -67,7 +77,8 @@ class SiteRecut:
         ):
             self._again_at = self.clock() + _AGAIN
             self._work = Errand(lambda: self._cut(recut, sites))
-        return {"recut": self._work.over and self._work.problem is None, "problem": self._work.problem}
+        problem = None if self._work.problem is None else self._work.problem[:_MOST]
+        return {"recut": self._work.over and problem is None, "problem": problem}
 
     def wait(self) -> None:
         """Wait for what is being done."""
