@@ -129,6 +129,21 @@ def test_batches_are_copied_and_a_second_run_goes_on(connection, server, name):
     assert (total.round_trip_ms or 0) > 0
 
 
+def test_a_link_that_comes_later_carries_too(connection, server, name):
+    source, copy = made(connection, name), Address(name, "w", "c")
+    for number in range(2):
+        links = Links(server.url, name, both())
+        with pytest.raises(UnknownNameError, match="unknown link"):
+            links.carry("a", "w", "c")
+        with running(links):
+            links.add([*both(mbps=1.0), *both(ends=("a", "w"))])
+            links.carry("a", "w", "c")
+            write(connection, source, number, [2_000_000])
+            copied(links, 10.0)
+            assert links.counts()["a", "w"].batches == number + 1
+    assert seen(connection, copy) == seen(connection, source)
+
+
 class Ear(threading.Thread):
     """Stands between a client and the server, and writes down what the client says."""
 

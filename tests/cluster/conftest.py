@@ -13,7 +13,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if os.environ.get("TRADEWIND_FAULTS"):
         return
     for item in items:
-        if item.path.name in {"test_moving.py", "test_moving_channels.py"}:
+        if item.path.name in {"test_moving.py", "test_moving_channels.py", "test_workers.py"}:
             item.add_marker(pytest.mark.skip(reason="moves in whole clusters are run with TRADEWIND_FAULTS=1"))
 
 

@@ -57,18 +57,21 @@ channels: {keep_megabytes: 0.001}
 class Market(Cluster):
     """Two shops whose sales are merged at a depot and delivered at headquarters. Sales keep coming while it sells."""
 
-    def __init__(self, folder: Path) -> None:
+    all_sites: tuple[str, ...] = SITES
+    shops: tuple[str, ...] = SHOPS
+
+    def __init__(self, folder: Path, text: str = FILE) -> None:
         super().__init__(folder)
         self.file = folder / "market.yaml"
-        self.file.write_text(FILE)
+        self.file.write_text(text)
         self.found = tw.deployment(self.file)
-        self.rows: dict[str, list[tuple]] = {shop: [] for shop in SHOPS}
+        self.rows: dict[str, list[tuple]] = {shop: [] for shop in self.shops}
         self.files = 0
 
     def sell(self) -> None:
         """One more file for each shop: ten sales, in two seconds of theirs."""
         schema = self.found.streams["sales"].source.schema
-        for number, shop in enumerate(SHOPS):
+        for number, shop in enumerate(self.shops):
             begin = self.files * 2 * SECOND
             some = [(begin + n * SECOND // 5, f"i{(n * 7 + self.files + number) % 8}", n % 5) for n in range(10)]
             write(self.folder / "data" / shop, some, schema, 1, first=self.files)
@@ -95,13 +98,13 @@ class Market(Cluster):
     def begin(self) -> None:
         self.sell()
         self.serve(str(self.file))
-        for site in SITES:
+        for site in self.all_sites:
             self.agent(site)
         self.until_state("running")
         self.until(lambda: self.answer() == self.expected(), 300, "the first sales are there")
 
     def expected(self) -> Counter:
-        run = Run(self.found.graph(), {"sales": list(SHOPS)})
+        run = Run(self.found.graph(), {"sales": list(self.shops)})
         run.feed({"sales": self.rows})
         return run.answer("best")
 

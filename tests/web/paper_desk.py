@@ -165,6 +165,12 @@ class PaperDesk:
     def move(self, query_or_fragment: str, site: str) -> dict[str, Any]:
         return {"moved": query_or_fragment, "to": self._found("site", site, SITES)}
 
+    def split(self, query_or_fragment: str, over: int | None) -> dict[str, Any]:
+        return {"fragment": self._found("query", query_or_fragment, QUERIES), "over": over}
+
+    def merge(self, query_or_fragment: str) -> dict[str, Any]:
+        return {"fragment": self._found("query", query_or_fragment, QUERIES)}
+
     def ca(self) -> str:
         return CA
 

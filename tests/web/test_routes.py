@@ -42,6 +42,9 @@ ANSWERS = [
     ("POST", "/v1/tokens", {"site": "syd", "seconds": 60}, {"token": TOKEN}),
     ("POST", "/v1/sites/ams/revoke", None, {"revoked": "ams"}),
     ("POST", "/v1/move", {"what": "leaf-ams", "site": "hq"}, {"moved": "leaf-ams", "to": "hq"}),
+    ("POST", "/v1/split", {"what": "top", "over": 3}, {"fragment": "top", "over": 3}),
+    ("POST", "/v1/split", {"what": "top"}, {"fragment": "top", "over": None}),
+    ("POST", "/v1/merge", {"what": "top"}, {"fragment": "top"}),
     ("POST", "/v1/join", {"token": TOKEN, "csr": "request"}, {"certificate": CA}),
 ]  # fmt: skip
 
@@ -77,6 +80,8 @@ ERRORS = [
     ("GET", "/v1/describe/nobody", None, 404),
     ("DELETE", "/v1/queries/nobody", None, 404),
     ("POST", "/v1/move", {"what": "top", "site": "nowhere"}, 404),
+    ("POST", "/v1/split", {"what": "nothing", "over": 2}, 404),
+    ("POST", "/v1/merge", {"what": "nothing"}, 404),
     ("POST", "/v1/join", {"token": "guessed", "csr": "x"}, 400),
     ("GET", "/v1/nothing", None, 404),
     ("PUT", "/v1/status", None, 405),
@@ -208,5 +213,5 @@ def test_every_route_is_described(ask: Asker) -> None:
     described = ask("GET", "/v1/openapi.json").json()
     open_paths = {path for path, item in described["paths"].items() for one in item.values() if "security" not in one}
     assert open_paths == {"/v1/ca", "/v1/join"}
-    assert len(described["paths"]) == 20
+    assert len(described["paths"]) == 22
     assert SECRET not in json.dumps(described)

@@ -71,6 +71,14 @@ class Links:
         self._stopping = threading.Event()
         self._keeper = threading.Thread()
 
+    def add(self, links: Sequence[LinkShape]) -> None:
+        """From now on there are these links, too; those that are known stay as they are."""
+        with self._lock:
+            if self._connection is None:
+                self._wires.add(links)
+            else:
+                self._connection.call(self._wires.join(links))
+
     def carry(
         self,
         start: str,

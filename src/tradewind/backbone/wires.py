@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,15 +29,32 @@ class Wires:
         self, links: Sequence[LinkShape], disturbances: Sequence[Disturbance], clock: Callable[[], float]
     ) -> None:
         self._clock = clock
-        self._wires = {(link.start, link.end): Wire(link.mbps, link.ms, clock) for link in links}
-        for (start, end), wire in self._wires.items():
-            wire.back = self._wires.get((end, start), wire)
         self._former: dict[tuple[str, str], Tally] = {}
+        self._wires: dict[tuple[str, str], Wire] = {}
+        self.add(links)
         self._disturbances = tuple(disturbances)
         for one in disturbances:
             self.between(one.one, one.other)
         self._began = 0.0
         self._disturbing: asyncio.Task[None] | None = None
+
+    def add(self, links: Iterable[LinkShape]) -> list[Wire]:
+        """Wires of links that are new; those that are known stay as they are."""
+        made = {
+            (link.start, link.end): Wire(link.mbps, link.ms, self._clock)
+            for link in links
+            if (link.start, link.end) not in self._wires
+        }
+        self._wires = {**self._wires, **made}
+        for (start, end), wire in made.items():
+            wire.back = self._wires.get((end, start), wire)
+            wire.tally = self._former.pop((start, end), wire.tally)
+        return list(made.values())
+
+    async def join(self, links: Iterable[LinkShape]) -> None:
+        """Add links while the others run: they run too, in this loop."""
+        for wire in self.add(links):
+            wire.begin()
 
     def over(self, start: str, end: str) -> Wire:
         """The wire of a link in one direction."""

@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     from tradewind.runtime.saying import Say
 
 SiteName = Annotated[str, typer.Option("--site", help="The site that this machine is, as deployments call it.")]
+Worker = Annotated[
+    int | None,
+    typer.Option(
+        "--worker", min=2, max=999,
+        help="Be a further agent of the site, which takes shares of its work; they count from 2.",
+    ),
+]  # fmt: skip
 Join = Annotated[
     str | None,
     typer.Option(
@@ -33,14 +40,14 @@ Join = Annotated[
 ]
 Root = Annotated[Path, typer.Option("--root", help="The folder that paths of deployments are relative to and below.")]
 StateOf = Annotated[
-    Path | None, typer.Option("--state", help="Where the site keeps its state.  [default: .tradewind/agents/SITE]")
+    Path | None, typer.Option("--state", help="Where it keeps its state.  [default: .tradewind/agents/SITE]")
 ]
 Listen = Annotated[
     str | None,
     typer.Option(
         "--listen", metavar="HOST:PORT",
         help="Where other sites may dial this one; `none`: nowhere, it dials them.  "
-        "[default: a free port of 127.0.0.1 if the coordinator is there too, else none]",
+        "[default: a free port of 127.0.0.1 if the coordinator is there too, else none; of a worker none]",
     ),
 ]  # fmt: skip
 Advertise = Annotated[
@@ -61,6 +68,7 @@ _MEMORY = re.compile(r"[1-9][0-9]{0,6}[mgMG]")
 
 def agent(  # noqa: PLR0917, the command line's options come as parameters
     site: SiteName,
+    worker: Worker = None,
     join: Join = None,
     root: Root = Path(),
     state: StateOf = None,
@@ -76,6 +84,8 @@ def agent(  # noqa: PLR0917, the command line's options come as parameters
     """
     if not _NAME.fullmatch(site):
         raise InputError(f"{site[:60]!r} is no name of a site.", where="--site")
+    if worker is not None:
+        site = f"{site}~{worker}"
     if not _MEMORY.fullmatch(memory):
         raise InputError(f"{memory!r} is no amount of memory.", where="--memory", hint="such as 512m or 2g.")
     at = None if metrics is None else _metrics_at(metrics)
@@ -89,7 +99,8 @@ def agent(  # noqa: PLR0917, the command line's options come as parameters
             root=root.resolve(),
             state=folder,
             coordinator=member.coordinator,
-            listen=_listen(listen, member.coordinator),
+            # A worker only ever talks to its site, and dials it unless it is told otherwise.
+            listen=_listen("none" if listen is None and worker is not None else listen, member.coordinator),
             advertise=advertise,
             cores=cores,
             memory=memory.lower(),
@@ -136,7 +147,7 @@ def _member(site: str, join: str | None, folder: Path) -> Membership:
     if join is None:
         if known is None:
             raise InputError(
-                f"site {site!r} has not joined yet.", hint=f"--join TOKEN@HOST; `tradewind token {site}` prints it."
+                f"site {site!r} has not joined yet.", hint=f"--join TOKEN@HOST; `{_asking(site)}` prints it."
             )
         return known
     if known is not None and known.came_by(join):
@@ -144,6 +155,11 @@ def _member(site: str, join: str | None, folder: Path) -> Membership:
         return known
     made: Membership = joining.join(join, site, folder)
     return made
+
+
+def _asking(place: str) -> str:
+    site, _, worker = place.partition("~")
+    return f"tradewind token {site} --worker {worker}" if worker else f"tradewind token {site}"
 
 
 def _listen(text: str | None, coordinator: str) -> tuple[str, int] | None:

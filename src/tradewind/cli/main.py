@@ -22,6 +22,7 @@ from tradewind.cli.plan import plan
 from tradewind.cli.results import results
 from tradewind.cli.run import run
 from tradewind.cli.serve import serve
+from tradewind.cli.split import merge, split
 from tradewind.cli.status import describe, stats, status, stop
 from tradewind.cli.streams import queries, streams
 from tradewind.errors import DeploymentError, InputError, TradewindError
@@ -50,6 +51,8 @@ app.command()(status)
 app.command()(describe)
 app.command()(stats)
 app.command()(move)
+app.command()(split)
+app.command()(merge)
 app.command()(stop)
 app.command()(demo)
 app.command()(experiment)

@@ -78,6 +78,13 @@ def told(found: dict[str, Any]) -> list[str]:
             for name, one in found["queries"].items()
         ]
         lines += aligned(answers)
+    if found["splits"]:
+        lines.append("")
+        parts = [("fragment", "is", "over", "by")]
+        parts += [
+            (one["fragment"], one["state"], ", ".join(one["places"]), ", ".join(one["keys"])) for one in found["splits"]
+        ]
+        lines += aligned(parts)
     return lines + [f"warning: {line}" for line in found["warnings"]]
 
 

@@ -67,6 +67,30 @@ def from_data(data: object) -> Deployed:
     return found
 
 
+def fragment_to_data(fragment: Fragment) -> dict[str, Any]:
+    """One fragment by itself: all that `fragment_from_data` needs."""
+    results, inputs = dict(fragment.graph.results), dict(fragment.inputs)
+    named = {
+        **{f"r{n}": node for n, node in enumerate(results.values())},
+        **{f"i{n}": node for n, node in enumerate(inputs.values())},
+    }
+    return {
+        "site": fragment.site,
+        "graph": Graph(tuple(named.items())).to_json(),
+        "results": {name: f"r{n}" for n, name in enumerate(results)},
+        "inputs": {name: f"i{n}" for n, name in enumerate(inputs)},
+        "outputs": list(fragment.outputs),
+        "answers": list(fragment.answers),
+    }
+
+
+def fragment_from_data(data: object) -> Fragment:
+    """What was written; a `GraphError` says what is wrong with anything else."""
+    if not isinstance(data, Mapping):
+        raise GraphError("a fragment is a mapping.")
+    return _fragment(data, dict(Graph.from_json(data.get("graph")).results))
+
+
 def _fragment(data: Mapping[str, Any], nodes: Mapping[str, Operator]) -> Fragment:
     results = tuple((str(name), nodes[ref]) for name, ref in data["results"].items())
     inputs = {str(name): nodes[ref] for name, ref in data["inputs"].items()}

@@ -41,10 +41,11 @@ def shares(node: Operator, over: Operator, count: int) -> tuple[Operator, ...] |
     keys = split_keys(node, over)
     if not keys or count < 2:
         return None
-    return tuple(exchanged(node, {over: Filter(over, _in_share(keys, number, count))}) for number in range(count))
+    return tuple(exchanged(node, {over: Filter(over, in_share(keys, number, count))}) for number in range(count))
 
 
-def _in_share(keys: tuple[str, ...], number: int, count: int) -> Expression:
+def in_share(keys: tuple[str, ...], number: int, count: int) -> Expression:
+    """Whether a row is in one of so many shares, by the hash of its keys."""
     hashed = Call("xxhash64", tuple(Column(key) for key in keys))
     return Call("=", (Call("pmod", (hashed, Literal(count, BIGINT))), Literal(number, BIGINT)))
 

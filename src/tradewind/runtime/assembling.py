@@ -25,7 +25,7 @@ from tradewind.spark.channels.tickets import Tickets
 from tradewind.spark.delivery import Wish
 from tradewind.spark.engine import Engine
 from tradewind.spark.intake import Intake
-from tradewind.spark.memory import last_commit
+from tradewind.spark.memory import last_commit, write_commit
 from tradewind.spark.query import Running
 from tradewind.spark.session import Session
 from tradewind.spark.sources.reading import reader
@@ -89,6 +89,30 @@ class Assembling:
             self._outlets(fragment, {name: name for name in fragment.outputs}, fragment.name, epoch),
             turn,
         )
+
+    def catch_up(self, fragment: Fragment, spark: Session, starts: int, upto: Mapping[str, int], turn: Turn) -> None:
+        """Let a fragment that stands still do what its channels hold up to some commits, and nothing after them."""
+        folder = self.setting.folder(fragment)
+        commit = last_commit(folder / "memory")
+        if commit.batch >= 0:
+            # Spark has been told of more than is to be done: it counts anew, from where the fragment stands.
+            write_commit(folder / "memory", replace(commit, notes={**commit.notes, "begins": commit.batch + 1}))
+        for name in ("offsets", "tickets"):
+            rmtree(folder / name, ignore_errors=True)
+        running = self.fragment(fragment, spark, starts, turn)
+        positions = {name: commit.notes.get("positions", {}).get(name, 0) for name in fragment.inputs}
+        behind = [name for name, number in positions.items() if number < upto[name]]
+        try:
+            if running.intake.inlets is not None and behind:
+                for name in behind:
+                    address = running.intake.inlets.addresses[name]
+                    for placed in Reader(self.wiring.connection, address).commits(positions[name], upto=upto[name]):
+                        running.intake.inlets.tickets.issue(name, placed)
+                running.start()
+                running.wait()
+        finally:
+            running.stop()
+            running.engine.release()
 
     def rehearse(self, fragment: Fragment, spark: Session, folder: Path, reads_as: str, turn: Turn) -> None:
         """Do aside, and for nobody, what a fragment that is to come here would do with the newest that its channels

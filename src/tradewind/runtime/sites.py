@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
 
+from tradewind.backbone.channels import Reader
 from tradewind.backbone.counting import Counted
 from tradewind.backbone.retention import unsubscribed
 from tradewind.errors import InternalError
@@ -28,6 +29,7 @@ from tradewind.runtime.turns import Turns
 from tradewind.runtime.wiring import Wiring, limits_of
 from tradewind.spark.delivery import Totals
 from tradewind.spark.engine import NEVER
+from tradewind.spark.memory import last_commit
 from tradewind.spark.query import Running
 from tradewind.spark.session import Session, another, start
 from tradewind.spark.sources.survey import Survey
@@ -103,6 +105,7 @@ class Sites:
             for one in setting.own:
                 if one.name in self.running and (one.name in setting.held or self._brakes[one.name].pulled):
                     self._halt(one)
+            self.wiring.add_links(setting.found.links)
             self.wiring.adapt(setting.deployed, setting.since, setting.guests)
             self.setting = setting
             wanted = [one for one in setting.own if one.name not in setting.held and one.name not in self.running]
@@ -120,6 +123,28 @@ class Sites:
             raise InternalError("what does not run is settled.")
         with self._watching:
             self._assembled(fragment, another(self.session)).engine.release()
+
+    def level(self, shares: Sequence[Fragment], together: Fragment) -> None:
+        """Let shares of a fragment that stand still come to the same place on what they read, and what brings them
+        together read all that they have said.
+        """
+        stood = [last_commit(self.setting.folder(one) / "memory").notes.get("positions", {}) for one in shares]
+        upto = {name: max(one.get(name, 0) for one in stood) for one in shares for name in one.inputs}
+        for share in shares:
+            self._caught_up(share, upto)
+        addresses = {name: self.wiring.address(together.site, name) for name in together.inputs}
+        heads = {name: Reader(self.wiring.connection, address).head() for name, address in addresses.items()}
+        self._caught_up(together, heads)
+
+    def _caught_up(self, fragment: Fragment, upto: Mapping[str, int]) -> None:
+        assembling = Assembling(self.setting, self.wiring)
+        assembling.catch_up(fragment, self.aside(), self._starts, upto, self._turn(fragment))
+
+    def aside(self) -> Session:
+        """A Spark for work that is no fragment's."""
+        if self.session is None:
+            raise InternalError("what does not run is worked on.")
+        return another(self.session)
 
     def rehearse(self, fragment: Fragment, folder: Path, reads_as: str) -> None:
         """Do aside what a fragment that is to come here would do, so that it is done quickly when it has come."""

@@ -115,6 +115,11 @@ class Wiring:
         self._janitor = threading.Thread(target=self._tidy_always, name="tradewind-janitor", daemon=True)
         self._janitor.start()
 
+    def add_links(self, links: Sequence[Link]) -> None:
+        """From now on there are these links, too: those to workers come when they do."""
+        self.links = links
+        self.links_between.add(self._shapes())
+
     def adapt(
         self, deployed: Deployed, since: Mapping[str, int] | None = None, guests: frozenset[str] = frozenset()
     ) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from tradewind.algebra.operators.core import Join, Source, Top, Union
 from tradewind.algebra.operators.stored import Read, Update
 from tradewind.spark.changing import require_sound
 from tradewind.spark.columns import ARRIVAL, DUE, WEIGHT, due_sql, quoted
+from tradewind.spark.layout import in_order, names_of, writers
 from tradewind.spark.memory import Memory
 from tradewind.spark.operators import advance
 from tradewind.spark.step import Clock, Step, together
@@ -78,9 +78,8 @@ class Engine:
             self._tables = Tables(self.tables_at, boxes)
 
     def _lay_out(self) -> None:
-        self._order = _in_order(self.graph, self._channels)
-        # By place, not by content: a changed parameter finds the state that is there.
-        self._names = {node: f"{node.kind}-{number}" for number, node in enumerate(self._order)}
+        self._order = in_order(self.graph, self._channels)
+        self._names = names_of(self._order)
 
     @staticmethod
     def at(
@@ -169,7 +168,7 @@ class Engine:
                 new = min((now[name][o] for o in wanted), default=NEVER)
                 clocks[node] = Clock(old, new, _less(old, horizon), _less(new, horizon), name in late)
             else:
-                seen = [clocks[n] for n in (*node.inputs, *_writers(node, self._order))]
+                seen = [clocks[n] for n in (*node.inputs, *writers(node, self._order))]
                 clocks[node] = Clock(
                     min(one.before for one in seen),
                     min(one.now for one in seen),
@@ -212,7 +211,7 @@ class Engine:
             seen.add(one)
             place = self._read_from(one)
             if place is None:
-                waiting.extend((*one.inputs, *_writers(one, self._order)))
+                waiting.extend((*one.inputs, *writers(one, self._order)))
                 continue
             name, origins = place
             for origin in origins:
@@ -273,24 +272,3 @@ def _mark(arrived: Mapping[str, Mapping[str, Arrived]], stream: str, origin: str
 def _less(mark: float, horizon: float) -> float:
     """A mark less the horizon; nothing is ever too late when the horizon is endless."""
     return NEVER if horizon == math.inf else mark - horizon
-
-
-def _writers(node: Operator, nodes: Iterable[Operator]) -> tuple[Operator, ...]:
-    """The boxes whose updates a read box can see."""
-    if not isinstance(node, Read):
-        return ()
-    return tuple(n for n in nodes if isinstance(n, Update) and n.table.name == node.table.name)
-
-
-def _in_order(graph: Graph, given: Collection[Operator]) -> tuple[Operator, ...]:
-    """All operators that are given or not below what is given, inputs first, and a table's updates before its reads."""
-    nodes: dict[Operator, None] = {}
-    waiting = [node for _, node in graph.results]
-    while waiting:
-        node = waiting.pop()
-        if node not in nodes:
-            nodes[node] = None
-            waiting.extend(() if node in given else node.inputs)
-    known = [node for node in graph if node in nodes]
-    before = {node: () if node in given else (*node.inputs, *_writers(node, known)) for node in known}
-    return tuple(TopologicalSorter(before).static_order())

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from tradewind.web.desk import Desk, Measured
 
-_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.~-]{0,99}$"
 # Anything that fits on one line: it is shown to people.
 _LINE = r"^[^\x00-\x1f\x7f]{1,200}$"
 _WEEK = 7 * 86_400.0
@@ -75,6 +75,18 @@ class Joining(Asked):
 
     token: Annotated[str, Field(min_length=1, max_length=4096, repr=False)]
     csr: Annotated[str, Field(min_length=1, max_length=16_384)]
+
+
+class Whole(Asked):
+    """What is split, and is to be one again: a query or a fragment."""
+
+    what: Line
+
+
+class Split(Whole):
+    """What is to be split over agents of its site, and over how many; without that, over all that are free."""
+
+    over: Annotated[int, Field(ge=2, le=32)] | None = None
 
 
 class Move(Asked):

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from tradewind.web.answers import answer
-from tradewind.web.asked import AtDesk, Move, Planned, Text, Wanted
+from tradewind.web.asked import AtDesk, Move, Planned, Split, Text, Wanted, Whole
 from tradewind.web.shapes import Anything, ProblemsShape, StatusShape
 
 router = APIRouter(tags=["deployment"])
@@ -56,3 +56,13 @@ def stop(desk: AtDesk) -> Response:
 @router.post("/move", summary="Run a query's delivery or a fragment elsewhere", responses={200: {"model": Anything}})
 def move(asked: Move, desk: AtDesk) -> Response:
     return answer(desk.move(asked.what, asked.site))
+
+
+@router.post("/split", summary="Split a fragment over agents of its site", responses={200: {"model": Anything}})
+def split(asked: Split, desk: AtDesk) -> Response:
+    return answer(desk.split(asked.what, asked.over))
+
+
+@router.post("/merge", summary="Make a split fragment one again", responses={200: {"model": Anything}})
+def merge(asked: Whole, desk: AtDesk) -> Response:
+    return answer(desk.merge(asked.what))

@@ -93,5 +93,11 @@ class Desk(Measured, Protocol):
     def move(self, query_or_fragment: str, site: str) -> Told:
         """Moves a query's delivery, or a fragment, to another site."""
 
+    def split(self, query_or_fragment: str, over: int | None) -> Told:
+        """Splits a fragment, or what merges for a query, over agents of its site."""
+
+    def merge(self, query_or_fragment: str) -> Told:
+        """Makes what was split one again."""
+
     def ca(self) -> str:
         """The certificate of the authority that sites trust, as PEM."""

@@ -244,6 +244,7 @@ class Agent:
                 answers=run.answers() if run is not None else {},
                 read=run.read() if run is not None else [],
                 channels=run.channels() if run is not None else [],
+                proposes=run.proposes(self._desired.principals) if run is not None else [],
             )
         )
 

@@ -9,20 +9,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tradewind.backbone import catalog, parcels
+from tradewind.backbone import catalog
 from tradewind.errors import DataError, DeploymentError, InputError, RunError, unknown
 from tradewind.frontends.deployment.check import load
 from tradewind.runtime.cluster import delivered, renewing
+from tradewind.runtime.cluster.arranging import Arranging
 from tradewind.runtime.cluster.changes import Changes, begins_anew, without
 from tradewind.runtime.cluster.desired import BUCKET, Wanted
-from tradewind.runtime.cluster.moving import Move
-from tradewind.runtime.cluster.moving_lead import begun
 from tradewind.runtime.cluster.moving_reports import SUBJECT, told_of
 from tradewind.runtime.cluster.moving_routes import Roads
 from tradewind.runtime.cluster.planning import wanted_also, wanted_of, with_moves
 from tradewind.runtime.cluster.reports import report_of
 from tradewind.runtime.cluster.ruling import Office
-from tradewind.runtime.cluster.showing import Showing
+from tradewind.runtime.cluster.workers import with_workers
 
 __all__ = ["Coordinator", "Office"]
 
@@ -32,13 +31,11 @@ _PATIENCE = 5.0
 
 
 @dataclass
-class Coordinator(Showing):
+class Coordinator(Arranging):
     """A coordinator that leads. Its methods may be called from any thread, and give plain data."""
 
     _stopping: threading.Event = field(default_factory=threading.Event)
     _ticker: threading.Thread | None = None
-    _roads: tuple[int, Roads] | None = None
-    """Those that the move of a term goes by."""
 
     # --- its life ---------------------------------------------------------------------------------------------
 
@@ -94,7 +91,7 @@ class Coordinator(Showing):
             # Nothing was changed: what was added and removed since stays so, and so does what has moved.
             after = before if before.until_done == until_done else replace(before, until_done=until_done)
         elif same and before is not None:
-            plain, after = after, with_moves(after, before, Roads.of(found))
+            plain, after = after, with_moves(after, before, Roads.of(with_workers(found, before.places)))
         anew = fresh or begins_anew(before, after, self._whole())
         generation = before.generation if before is not None else 0
         known = catalog.get(self._wired, BUCKET, "generation") or {"generation": 0}
@@ -182,64 +179,6 @@ class Coordinator(Showing):
             removed = (*wanted.removed, query)
             self._want(wanted=replace(wanted, removed=removed, deployed=without(wanted.deployed, removed)))
             return {"epoch": self._desired.epoch, "removed": query}
-
-    def move(self, query_or_fragment: str, site: str) -> dict[str, Any]:
-        """Move a fragment that runs, or what merges for a query, to another site, with its state."""
-        with self._lock:
-            wanted = self._settled()
-            found = wanted.declared(self.office.root)
-            if site not in found.sites:
-                raise unknown("site", site, found.sites)
-            after = begun(wanted, query_or_fragment, site, Roads.of(found))
-            move = after.move
-            if move is None:
-                raise InputError(f"{query_or_fragment!r} cannot be moved.")
-            self._require_there(move)
-            parcels.opened(self._wired)
-            self._want(wanted=after)
-            self._lead_on()
-            return {
-                "epoch": self._desired.epoch, "term": move.term, "fragment": move.fragment,
-                "arrives_as": move.arrives_as, "source": move.source, "target": move.target,
-            }  # fmt: skip
-
-    def _require_there(self, move: Move) -> None:
-        """Both sites are there, know what is wanted, and whoever is to exchange rows can reach each other."""
-        for site in (move.source, move.target):
-            heard = self.registry.heard.get(site)
-            if heard is None or self.registry.state_of(site, self.clock()) != "alive":
-                raise RunError(f"site {site!r} is not there.", hint=f"tradewind agent --site {site}.")
-            if heard.report.epoch < self._desired.epoch:
-                raise RunError(f"site {site!r} is not up to date yet.", hint="try again in a moment.")
-        for one, two in move.links:
-            if one not in self._desired.addresses and two not in self._desired.addresses:
-                raise RunError(
-                    f"{one} and {two} would have to exchange rows, and cannot reach each other.",
-                    hint="start one of their agents with --listen.",
-                )
-
-    def _settled(self) -> Wanted:
-        """What runs, where it is; refused while something moves."""
-        wanted = self._running()
-        if wanted.move is not None:
-            raise RunError(
-                f"fragment {wanted.move.fragment!r} is on its way to {wanted.move.target!r}.",
-                hint="wait until it is there: tradewind status shows its moves.",
-            )
-        return wanted
-
-    def _lead_on(self) -> None:
-        """Go over to the next phase of a move, once it is time."""
-        wanted = self._desired.wanted
-        if wanted is None or wanted.move is None:
-            return
-        if self._roads is None or self._roads[0] != wanted.move.term:
-            self._roads = wanted.move.term, Roads.of(wanted.declared(self.office.root))
-        after = self._lead.next(wanted, self._roads[1], self.clock())
-        if after is not None:
-            self._want(wanted=after)
-            if after.move is None:
-                parcels.closed(self._wired)
 
     def _whole(self) -> dict[str, bool]:
         """Of each channel, whether it holds all that was ever sent on it, at every site where it is."""

@@ -18,9 +18,11 @@ from tradewind.fragments.written import from_data, to_data
 from tradewind.frontends.deployment.check import load, load_more
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.cluster.moving import Move, Moved
+from tradewind.runtime.cluster.recutting import Recut, Split
+from tradewind.runtime.cluster.workers import with_workers
 from tradewind.trust.signing import verify
 
-_FORMAT = 2
+_FORMAT = 3
 BUCKET, KEY = "desired", "current"
 
 
@@ -76,12 +78,23 @@ class Wanted:
     """That of the last move, whatever became of it."""
     terms: Mapping[str, int] = field(default_factory=dict)
     """The terms of the moves by which fragments came to where they are."""
+    recut: Recut | None = None
+    """The fragment that is being split, or made one again."""
+    splits: tuple[Split, ...] = ()
+    """Those that are split."""
 
     def declared(self, base: Path) -> Deployment:
-        """All that its texts declare; paths are relative to a folder."""
+        """All that its texts declare, and the workers that take part; paths are relative to a folder."""
         name = str(base / self.called)
         texts = [one.text for one in self.added]
-        return load_more(self.text, texts[:-1], texts[-1], name, "queries") if texts else load(self.text, name)
+        found = load_more(self.text, texts[:-1], texts[-1], name, "queries") if texts else load(self.text, name)
+        return with_workers(found, self.places)
+
+    @property
+    def places(self) -> list[str]:
+        """Where something is done, or is about to be."""
+        moving = () if self.move is None else (self.move.source, self.move.target)
+        return [*sites_of(self.deployed), *moving]
 
     @property
     def title(self) -> str:
@@ -109,6 +122,8 @@ class Wanted:
             "moved": [one.to_json() for one in self.moved],
             "term": self.term,
             "terms": dict(self.terms),
+            "recut": None if self.recut is None else self.recut.to_json(),
+            "splits": [one.to_json() for one in self.splits],
         }
 
     @staticmethod
@@ -135,6 +150,8 @@ class Wanted:
             moved=tuple(map(Moved.from_json, data["moved"])),
             term=_whole(data["term"]),
             terms={_text(name): _whole(value) for name, value in data["terms"].items()},
+            recut=None if data["recut"] is None else Recut.from_json(data["recut"]),
+            splits=tuple(map(Split.from_json, data["splits"])),
         )
 
 
@@ -182,8 +199,10 @@ class Desired:
 
 
 def held_at(wanted: Wanted, site: str) -> frozenset[str]:
-    """The fragments of a site that stand still because their state is being handed over."""
-    move = wanted.move
+    """The fragments of a site that stand still because their state is being handed over, or dealt out."""
+    move, recut = wanted.move, wanted.recut
+    if recut is not None and recut.site == site:
+        return frozenset(one.name for one in recut.before)
     return frozenset([move.fragment] if move is not None and move.source == site and move.phase == "handing" else [])
 
 

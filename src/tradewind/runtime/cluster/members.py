@@ -15,7 +15,8 @@ from tradewind.trust.tokens import Tokens
 
 _DAYS = 365.0
 """How long certificates of sites are good."""
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}(~[1-9][0-9]{0,2})?")
+"""Of a site, or of one of its workers."""
 
 
 class Members:

@@ -57,6 +57,8 @@ class MoveTold(_Told):
     """Where it goes: seconds since it was begun there,"""
     batch_ago: _Seconds | None = None
     """and since its first batch."""
+    recut: bool = False
+    """Where a fragment is split, or made one again: whether all is there that begins with it."""
     problem: Annotated[str, Field(max_length=2_000)] | None = None
 
     def encoded(self) -> bytes:

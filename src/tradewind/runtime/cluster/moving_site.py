@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,11 +14,14 @@ from tradewind.backbone.parcels import Label
 from tradewind.errors import InternalError, TradewindError
 from tradewind.fragments.deployed import Fragment
 from tradewind.runtime.cluster.desired import Wanted
+from tradewind.runtime.cluster.errands import Errand
 from tradewind.runtime.cluster.moving import Move
 from tradewind.runtime.cluster.moving_in import Arriving, kept
 from tradewind.runtime.cluster.moving_out import HOLDER, Leaving
 from tradewind.runtime.cluster.moving_reports import HandedTold, MoveTold
 from tradewind.runtime.cluster.moving_state import order_of
+from tradewind.runtime.cluster.recut_site import SiteRecut
+from tradewind.runtime.cluster.recutting import Recut
 from tradewind.runtime.setting import Setting
 from tradewind.runtime.sites import Sites
 
@@ -40,34 +42,6 @@ class Courier(Protocol):
         """Send a report on a move, as soon as can be."""
 
 
-class Errand:
-    """Some work that is done aside."""
-
-    def __init__(self, work: Callable[[], Any]) -> None:
-        self.result: Any = None
-        self.problem: str | None = None
-        self._work = work
-        self._thread = threading.Thread(target=self._do, name="tradewind-errand", daemon=True)
-        self._thread.start()
-
-    @property
-    def over(self) -> bool:
-        """Whether it is done, well or not."""
-        return not self._thread.is_alive()
-
-    def wait(self) -> None:
-        """Wait until it is."""
-        self._thread.join()
-
-    def _do(self) -> None:
-        try:
-            self.result = self._work()
-        except TradewindError as error:
-            self.problem = str(error)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is tried again, and told
-            self.problem = f"{type(error).__name__}: {error}"
-
-
 @dataclass(slots=True)
 class Batches:
     """When the first and the last batch of a fragment were done here, by the site's clock."""
@@ -78,7 +52,7 @@ class Batches:
 
 @dataclass
 class SiteMove:
-    """What a site does for the moves of a deployment. All but errands happens in the thread that looks."""
+    """What a site does for the moves and cuts of a deployment. All but errands happens in the thread that looks."""
 
     site: str
     folder: Path
@@ -97,9 +71,14 @@ class SiteMove:
     _held: bool = False
     _stopped_at: float | None = None
     _begun_at: float | None = None
+    _recut: SiteRecut = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._recut = SiteRecut(self.site, self.folder, self.clock)
 
     def take(self, wanted: Wanted) -> None:
         """What is wanted has changed."""
+        self._recut.take(wanted)
         term = wanted.move.term if wanted.move is not None else 0
         if term != self._term:
             self._term, self._held, self._stopped_at, self._begun_at = term, False, None, None
@@ -114,6 +93,8 @@ class SiteMove:
         of one that comes is here. If not, that is seen to.
         """
         move = wanted.move
+        if wanted.recut is not None:
+            return self._recut.braked(wanted.recut, sites)
         if move is not None and move.phase == "handing" and move.source == self.site:
             return self._braked(sites, move.fragment)
         if move is None or move.phase != "taking" or move.target != self.site:
@@ -145,16 +126,16 @@ class SiteMove:
 
     def look(self, wanted: Wanted, sites: Sites | None) -> None:
         """Do what is to be done now, and tell."""
-        move, now = wanted.move, self.clock()
-        if move is None or now - self._looked < _LOOK:
+        turn, now = wanted.move or wanted.recut, self.clock()
+        if turn is None or now - self._looked < _LOOK:
             return
         self._looked = now
         try:
-            found: dict[str, Any] = {} if sites is None else self._done(wanted, move, sites)
+            found: dict[str, Any] = {} if sites is None else self._done(wanted, turn, sites)
         except TradewindError as error:
             found = {"problem": str(error)[:2000]}
         problem = self._errand.problem if self._errand is not None else None
-        told = MoveTold(site=self.site, term=move.term, **{"problem": problem, **found})
+        told = MoveTold(site=self.site, term=turn.term, **{"problem": problem, **found})
         if told != self._told[1] or now - self._told[0] >= _REPEAT:
             self._told = now, told
             self.courier.tell_move(told)
@@ -162,8 +143,11 @@ class SiteMove:
     def stop(self) -> None:
         """Wait for what is being done."""
         self._wait()
+        self._recut.wait()
 
-    def _done(self, wanted: Wanted, move: Move, sites: Sites) -> dict[str, Any]:
+    def _done(self, wanted: Wanted, move: Move | Recut, sites: Sites) -> dict[str, Any]:
+        if isinstance(move, Recut):
+            return self._recut.done(move, sites)
         if move.phase == "taking":
             return self._begun(move) if self.site == move.target else {}
         fragment = _called(wanted, move.fragment)
@@ -221,6 +205,8 @@ class SiteMove:
 
 def guests_of(wanted: Wanted) -> frozenset[str]:
     """Those who may be subscribed to channels while a fragment moves, besides whoever reads them."""
+    if wanted.recut is not None:
+        return frozenset(one.name for one in wanted.recut.arriving)
     return frozenset() if wanted.move is None else frozenset([HOLDER, wanted.move.arrives_as])
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tradewind.errors import RunError
 from tradewind.fragments.deployed import Deployed
+from tradewind.fragments.sharing import merged, split
 from tradewind.frontends.deployment.check import load, load_more
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.asked import added, horizon_of
@@ -15,7 +17,9 @@ from tradewind.runtime.cluster.changes import without
 from tradewind.runtime.cluster.desired import Added, Flow, Wanted
 from tradewind.runtime.cluster.moving import Moved
 from tradewind.runtime.cluster.moving_lead import renamed
-from tradewind.runtime.cluster.moving_routes import Roads, resettled
+from tradewind.runtime.cluster.moving_routes import Roads, resettled, withdrawn
+from tradewind.runtime.cluster.recutting import Recut, Split
+from tradewind.runtime.cluster.workers import with_workers
 from tradewind.runtime.planned import Planned, planned
 
 
@@ -48,14 +52,21 @@ def wanted_also(
     found = load_more(wanted.text, texts, more, str(root / wanted.called), "queries")
     new = added(before, found)
     channels = tuple(sorted(name for name in whole if name in wanted.deployed.channels))
-    plan = _planned_again(wanted, root, figures).besides(found, channels, state=figures)
+    # What is split is planned as one, and split again: whoever reads it does not know, and workers are not planned for.
+    unsplit = _merged(wanted)
+    plan = _planned_again(unsplit, root, figures).besides(found, channels, state=figures)
     horizon = horizon_of(replace(found, queries=new))
     deployed = without(plan.deployed, wanted.removed)
-    horizons = {one.name: wanted.horizons.get(one.name, horizon) for one in deployed.fragments}
+    horizons = {one.name: unsplit.horizons.get(one.name, horizon) for one in deployed.fragments}
     later = (*wanted.added, Added(more, channels))
-    return replace(
-        wanted, deployed=deployed, intervals=plan.intervals, horizons=horizons, added=later, flows=flows_of(plan)
-    ), list(new)
+    made = replace(
+        unsplit, deployed=deployed, intervals=plan.intervals, horizons=horizons, added=later, flows=flows_of(plan)
+    )
+    roads = Roads.of(with_workers(found, wanted.places))
+    for one in _changes(wanted):
+        if isinstance(one, Split) or _of_share(one, wanted):
+            made = _changed(made, one, roads)
+    return replace(made, splits=wanted.splits, terms=wanted.terms), list(new)
 
 
 def _planned_again(wanted: Wanted, root: Path, figures: Path) -> Planned:
@@ -74,19 +85,18 @@ def _planned_again(wanted: Wanted, root: Path, figures: Path) -> Planned:
 
 
 def with_moves(wanted: Wanted, before: Wanted, roads: Roads) -> Wanted:
-    """What is wanted with those fragments where they have moved to that ran before, too."""
-    found = replace(wanted, term=before.term)
-    for one in before.moved:
-        if any(fragment.name == one.fragment for fragment in found.deployed.fragments):
-            found = replace(
-                found,
-                deployed=_moved_in(found.deployed, one, roads),
-                intervals=renamed(found.intervals, one.fragment, one.arrives_as),
-                horizons=renamed(found.horizons, one.fragment, one.arrives_as),
-                terms={**renamed(found.terms, one.fragment, one.arrives_as), one.arrives_as: one.term},
-                moved=(*found.moved, replace(one, after=0)),
+    """What is wanted with those fragments where they have moved to, and split as they are, that ran before, too."""
+    made = replace(wanted, term=before.term)
+    for one in _changes(before):
+        if _concerns(one, made.deployed):
+            made = replace(
+                _changed(made, one, roads),
+                moved=made.moved if isinstance(one, Split) else (*made.moved, replace(one, after=0)),
+                splits=(*made.splits, one) if isinstance(one, Split) else made.splits,
             )
-    return found
+    # What was split, and is one again, has a term that none of these tells.
+    runs = {one.name for one in made.deployed.fragments}
+    return replace(made, terms={**made.terms, **{name: n for name, n in before.terms.items() if name in runs}})
 
 
 def _resettled(plan: Planned, wanted: Wanted, after: int, found: Deployment) -> Planned:
@@ -96,14 +106,73 @@ def _resettled(plan: Planned, wanted: Wanted, after: int, found: Deployment) -> 
         return plan
     roads, deployed, intervals = Roads.of(found), plan.deployed, plan.intervals
     for one in moved:
-        deployed = _moved_in(deployed, one, roads)
-        intervals = renamed(intervals, one.fragment, one.arrives_as)
+        if _concerns(one, deployed):
+            deployed, intervals = _arranged(deployed, one, roads), _figures(intervals, one)
     return replace(plan, deployed=deployed, intervals=intervals)
 
 
-def _moved_in(deployed: Deployed, one: Moved, roads: Roads) -> Deployed:
-    fragment = next((fragment for fragment in deployed.fragments if fragment.name == one.fragment), None)
-    return deployed if fragment is None else resettled(deployed, fragment, one.target, roads)
+def _merged(wanted: Wanted) -> Wanted:
+    """What is wanted as if nothing were split."""
+    for one in wanted.splits:
+        if one.runs(wanted.deployed):
+            inputs = one.whole.inputs
+            wanted = replace(
+                wanted,
+                intervals={**wanted.intervals, one.whole.name: wanted.intervals[one.sharing.together.name]},
+                horizons={**wanted.horizons, one.whole.name: wanted.horizons[one.sharing.together.name]},
+                deployed=withdrawn(merged(wanted.deployed, one.sharing), inputs),
+            )
+    return replace(wanted, splits=())
+
+
+def _changes(wanted: Wanted) -> list[Moved | Split]:
+    """What was changed since it was planned, in the order in which that happened."""
+    return sorted([*wanted.moved, *wanted.splits], key=lambda one: one.term)
+
+
+def _of_share(one: Moved, wanted: Wanted) -> bool:
+    """Whether it was a share that moved."""
+    shares = [share for split_one in wanted.splits for share in split_one.sharing.shares]
+    return any(replace(share, site=one.source).name == one.fragment for share in shares)
+
+
+def _concerns(one: Moved | Split, deployed: Deployed) -> bool:
+    """Whether what was changed is there."""
+    name = one.whole.name if isinstance(one, Split) else one.fragment
+    return any(fragment.name == name for fragment in deployed.fragments)
+
+
+def _changed(wanted: Wanted, one: Moved | Split, roads: Roads) -> Wanted:
+    """What is wanted after a change; as it was if what was changed is not there."""
+    if not _concerns(one, wanted.deployed):
+        return wanted
+    return replace(
+        wanted,
+        deployed=_arranged(wanted.deployed, one, roads),
+        intervals=_figures(wanted.intervals, one),
+        horizons=_figures(wanted.horizons, one),
+        terms=_figures(wanted.terms, one) | _begun(one),
+    )
+
+
+def _arranged(deployed: Deployed, one: Moved | Split, roads: Roads) -> Deployed:
+    if isinstance(one, Split):
+        return split(deployed, one.sharing)
+    fragment = next(fragment for fragment in deployed.fragments if fragment.name == one.fragment)
+    return resettled(deployed, fragment, one.target, roads)
+
+
+def _figures(known: Mapping[str, Any], one: Moved | Split) -> dict[str, Any]:
+    """What is known of fragments by name, after a change."""
+    if isinstance(one, Split):
+        return Recut(one.term, one).figures(known)
+    return renamed(known, one.fragment, one.arrives_as)
+
+
+def _begun(one: Moved | Split) -> dict[str, int]:
+    """The fragments that began with a change, with its term."""
+    names = [part.name for part in Recut(one.term, one).arriving] if isinstance(one, Split) else [one.arrives_as]
+    return dict.fromkeys(names, one.term)
 
 
 def _as_it_runs(deployed: Deployed, runs: Deployed) -> Deployed:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tradewind.runtime.cluster.desired import Desired, Wanted
 from tradewind.runtime.cluster.reports import SiteReport
+from tradewind.runtime.cluster.workers import home_of
 
 LATE, GONE = 3.0, 10.0
 """Seconds after which a site that said nothing is late, and after which it is taken for gone."""
@@ -121,10 +122,13 @@ def _rates(earlier: tuple[tuple[float, Mapping[str, int]], ...], report: SiteRep
 def _site(registry: Registry, site: str, now: float) -> dict[str, Any]:
     heard = registry.heard.get(site)
     state = registry.state_of(site, now)
+    # Only workers say whose they are: all others are sites by themselves.
+    home = {"worker_of": home_of(site)} if home_of(site) != site else {}
     if heard is None:
-        return {"state": state, "fragments": {}, "problem": None}
+        return {**home, "state": state, "fragments": {}, "problem": None}
     report = heard.report
     return {
+        **home,
         "state": state,
         "seen_seconds_ago": round(now - heard.at, 2),
         "epoch": report.epoch,

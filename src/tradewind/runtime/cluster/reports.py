@@ -94,6 +94,14 @@ class ChannelTold(_Told):
     whole: bool = True
 
 
+class Proposal(_Told):
+    """What a site has decided to do in another way: to split a fragment over its agents, or to make it one again."""
+
+    kind: Literal["split", "merge"]
+    fragment: Name
+    over: Annotated[int, Field(ge=2, le=1_000)] | None = None
+
+
 class SiteReport(_Told):
     """What an agent tells."""
 
@@ -120,6 +128,7 @@ class SiteReport(_Told):
     answers: Annotated[dict[Name, AnswerTold], Field(max_length=10_000)] = {}
     read: Annotated[list[ReadTold], Field(max_length=10_000)] = []
     channels: Annotated[list[ChannelTold], Field(max_length=10_000)] = []
+    proposes: Annotated[list[Proposal], Field(max_length=100)] = []
 
     def encoded(self) -> bytes:
         """As it is sent."""

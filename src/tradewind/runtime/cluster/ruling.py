@@ -23,6 +23,7 @@ from tradewind.runtime.cluster.members import Members
 from tradewind.runtime.cluster.metrics import Sample
 from tradewind.runtime.cluster.moving_lead import Lead
 from tradewind.runtime.cluster.orders import Questions
+from tradewind.runtime.cluster.recut_lead import Recuts
 from tradewind.runtime.cluster.registry import Registry
 from tradewind.trust.names import COORDINATOR
 
@@ -57,6 +58,7 @@ class Ruling:
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _questions: Questions = field(init=False)
     _lead: Lead = field(default_factory=Lead)
+    _recuts: Recuts = field(default_factory=Recuts)
     _since: float = field(default_factory=time.time)  # noqa: TID251 - for people
 
     def __post_init__(self) -> None:

@@ -31,6 +31,7 @@ class Showing(Ruling):
             known["coordinator"] = {"leader": True, "since": self._since, "refused_reports": self.registry.refused}
             known["warnings"] = self._warnings()
             known["moves"] = self._lead.shown(self._desired.wanted)
+            known["splits"] = self._recuts.shown(self._desired.wanted)
             return known
 
     def _warnings(self) -> list[str]:

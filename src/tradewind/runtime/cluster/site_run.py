@@ -26,9 +26,10 @@ from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.answers import answer_of, in_order
 from tradewind.runtime.asked import horizon_of
 from tradewind.runtime.cluster.desired import Wanted, held_at
+from tradewind.runtime.cluster.heat import Batch, Heat, proposals
 from tradewind.runtime.cluster.moving_site import Batches, Courier, SiteMove, guests_of
 from tradewind.runtime.cluster.places import at_site
-from tradewind.runtime.cluster.reports import AnswerTold, ChannelTold, FragmentTold, LinkTold, ReadTold
+from tradewind.runtime.cluster.reports import AnswerTold, ChannelTold, FragmentTold, LinkTold, Proposal, ReadTold
 from tradewind.runtime.places import prepare, refuse_foreign, sink_of
 from tradewind.runtime.pushes import Pushes
 from tradewind.runtime.setting import Setting
@@ -89,6 +90,7 @@ class SiteRun:
     _next: Wanted | None = None
     """What is wanted, once all is here that it needs."""
     _moving: SiteMove | None = None
+    _heat: Heat = field(default_factory=Heat)
 
     def __post_init__(self) -> None:
         if self.courier is not None:
@@ -133,6 +135,8 @@ class SiteRun:
         here = {one.name for one in self.wanted.deployed.fragments if one.site == self.place.site}
         for gone in set(self._done_at) - here:
             del self._done_at[gone]
+        with self._lock:
+            self._heat.forget(here)
         if self._sites is None:
             self._again_at = 0.0
             return
@@ -164,7 +168,7 @@ class SiteRun:
 
     def _ready(self, wanted: Wanted) -> bool:
         """Whether all is here that what is wanted needs."""
-        if self._moving is None or wanted.move is None:
+        if self._moving is None or (wanted.move is None and wanted.recut is None):
             return True
         found = at_site(wanted.declared(self.place.root), self.place.site, self.place.root)
         setting = self._setting(found, wanted)
@@ -227,6 +231,7 @@ class SiteRun:
             self._done_at.setdefault(report.fragment, Batches(now, now)).last = now
             rows = sum(one.rows for one in report.origins.values()) + sum(report.channels.values())
             self._rows[report.fragment] = self._rows.get(report.fragment, 0) + rows
+            self._heat.note(report.fragment, Batch(now, report.seconds, rows))
 
     @property
     def state(self) -> Literal["starting", "running", "ended", "failed"]:
@@ -253,6 +258,11 @@ class SiteRun:
                 "seconds": last.seconds if last else 0.0, "problem": self.problem if state == "failed" else None,
             })  # fmt: skip
         return found
+
+    def proposes(self, members: Mapping[str, str]) -> list[Proposal]:
+        """What the site wants to be done otherwise, given who belongs to the cluster."""
+        with self._lock:
+            return proposals(self.wanted, self.place.site, members, self._heat, self.clock())
 
     def links(self) -> list[LinkTold]:
         """What came over each link that ends here."""

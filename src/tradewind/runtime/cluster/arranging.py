@@ -1,0 +1,180 @@
+"""A coordinator arranges where fragments run: it leads them from site to site, and splits them over a site's agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from tradewind.backbone import parcels
+from tradewind.errors import InputError, RunError, TradewindError, unknown
+from tradewind.runtime.cluster.desired import Wanted
+from tradewind.runtime.cluster.moving import Move
+from tradewind.runtime.cluster.moving_lead import begun
+from tradewind.runtime.cluster.moving_routes import Roads
+from tradewind.runtime.cluster.recut_lead import busy, found_split, merge_begun, next_step, shown, split_begun
+from tradewind.runtime.cluster.showing import Showing
+from tradewind.runtime.cluster.workers import home_of, with_workers
+
+
+@dataclass
+class Arranging(Showing):
+    """A coordinator that lets fragments run elsewhere. Its methods may be called from any thread."""
+
+    _roads: tuple[int, Roads] | None = None
+    """Those that the move of a term goes by."""
+
+    def move(self, query_or_fragment: str, site: str) -> dict[str, Any]:
+        """Move a fragment that runs, or what merges for a query, to another site, with its state."""
+        with self._lock:
+            wanted = self._settled()
+            found = wanted.declared(self.office.root)
+            # Which of a site's agents does what is for the site to decide.
+            sites = [name for name in found.sites if home_of(name) == name]
+            if site not in sites:
+                raise unknown("site", site, sites)
+            part = found_split(wanted, query_or_fragment)
+            if part is not None:
+                raise InputError(
+                    f"{query_or_fragment!r} is split over {', '.join(part.places)}.", where="move",
+                    hint=f"make it one again before: tradewind merge {query_or_fragment}.",
+                )  # fmt: skip
+            after = begun(wanted, query_or_fragment, site, Roads.of(found))
+            move = after.move
+            if move is None:
+                raise InputError(f"{query_or_fragment!r} cannot be moved.")
+            self._begin_move(after, move)
+            self._lead_on()
+            return {
+                "epoch": self._desired.epoch, "term": move.term, "fragment": move.fragment,
+                "arrives_as": move.arrives_as, "source": move.source, "target": move.target,
+            }  # fmt: skip
+
+    def split(self, query_or_fragment: str, over: int | None = None) -> dict[str, Any]:
+        """Split a fragment that runs, or what merges for a query, by key over its site's agents, with its state."""
+        with self._lock:
+            wanted = self._settled()
+            now, taken = self.clock(), busy(wanted.deployed)
+            free = [place for place in self.registry.alive(now) if place not in taken]
+            after = split_begun(wanted, query_or_fragment, over, free)
+            if after.recut is None:
+                raise InputError(f"{query_or_fragment!r} cannot be split.")
+            site, *others = after.recut.split.places
+            self._require_up(site)
+            self._require_met([(site, place) for place in others])
+            self._want(wanted=after)
+            return {"epoch": self._desired.epoch, **shown(after.recut.split)}
+
+    def merge(self, query_or_fragment: str) -> dict[str, Any]:
+        """Make a fragment that is split one again."""
+        with self._lock:
+            wanted = self._settled()
+            found = found_split(wanted, query_or_fragment)
+            after = merge_begun(wanted, query_or_fragment)
+            self._want(wanted=after)
+            self._recuts.later = self.clock()
+            self._lead_on()
+            return {"epoch": self._desired.epoch, **({} if found is None else shown(found))}
+
+    def _all_roads(self, wanted: Wanted) -> Roads:
+        """The ways between all sites and workers."""
+        return Roads.of(with_workers(wanted.declared(self.office.root), self.members.sites()))
+
+    def _begin_move(self, after: Wanted, move: Move) -> None:
+        self._require_there(move)
+        parcels.opened(self._wired)
+        self._want(wanted=after)
+
+    def _require_there(self, move: Move) -> None:
+        """Both sites are there, know what is wanted, and whoever is to exchange rows can reach each other."""
+        for site in (move.source, move.target):
+            self._require_up(site)
+        self._require_met(move.links)
+
+    def _require_met(self, pairs: Iterable[tuple[str, str]]) -> None:
+        for one, two in pairs:
+            if one not in self._desired.addresses and two not in self._desired.addresses:
+                raise RunError(
+                    f"{one} and {two} would have to exchange rows, and cannot reach each other.",
+                    hint="start one of their agents with --listen.",
+                )
+
+    def _require_up(self, site: str) -> None:
+        heard = self.registry.heard.get(site)
+        if heard is None or self.registry.state_of(site, self.clock()) != "alive":
+            raise RunError(f"site {site!r} is not there.", hint=f"tradewind agent --site {site}.")
+        if heard.report.epoch < self._desired.epoch:
+            raise RunError(f"site {site!r} is not up to date yet.", hint="try again in a moment.")
+
+    def _settled(self) -> Wanted:
+        """What runs, where it is; refused while something moves."""
+        wanted = self._running()
+        if wanted.move is not None:
+            raise RunError(
+                f"fragment {wanted.move.fragment!r} is on its way to {wanted.move.target!r}.",
+                hint="wait until it is there: tradewind status shows its moves.",
+            )
+        if wanted.recut is not None:
+            doing = "made one again" if wanted.recut.joining else "split"
+            raise RunError(
+                f"fragment {wanted.recut.split.whole.name!r} is being {doing}.",
+                hint="wait until it is: tradewind status shows its splits.",
+            )
+        return wanted
+
+    def _lead_on(self) -> None:
+        """Go over to the next phase of a move or a cut, once it is time."""
+        wanted = self._desired.wanted
+        if wanted is None:
+            return
+        if wanted.move is not None:
+            self._lead_move(wanted, wanted.move)
+        elif wanted.recut is not None:
+            after = self._recuts.next(wanted, self._lead.told, self.clock())
+            if after is not None:
+                self._want(wanted=after)
+        elif self.clock() >= self._recuts.later:
+            self._lead_splits(wanted)
+
+    def _lead_move(self, wanted: Wanted, move: Move) -> None:
+        if self._roads is None or self._roads[0] != move.term:
+            self._roads = move.term, Roads.of(wanted.declared(self.office.root))
+        after = self._lead.next(wanted, self._roads[1], self.clock())
+        if after is None:
+            return
+        self._want(wanted=after)
+        if after.move is None:
+            parcels.closed(self._wired)
+            if after.moved == wanted.moved:
+                self._recuts.put_off(self.clock())
+
+    def _lead_splits(self, wanted: Wanted) -> None:
+        """Bring shares to where they are to be, and do what sites propose."""
+        after = next_step(wanted, lambda: self._all_roads(wanted))
+        if after is None:
+            self._take_proposal()
+        elif after.move is not None:
+            with suppress(RunError):  # a place that is away, or not up to date: it will be
+                self._begin_move(after, after.move)
+        else:
+            self._want(wanted=after)
+
+    def _take_proposal(self) -> None:
+        """A site has decided to do something in another way: that is signed, if it can be done."""
+        for site in self.registry.alive(self.clock()):
+            report = self.registry.heard[site].report
+            if report.epoch < self._desired.epoch:
+                continue
+            for one in report.proposes:
+                if self._named(one.fragment) != site:
+                    continue
+                try:
+                    self.split(one.fragment, one.over) if one.kind == "split" else self.merge(one.fragment)
+                except TradewindError:
+                    self._recuts.put_off(self.clock())
+                return
+
+    def _named(self, fragment: str) -> str | None:
+        """Where a fragment runs."""
+        return next((one.site for one in self._running().deployed.fragments if one.name == fragment), None)

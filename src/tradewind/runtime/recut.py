@@ -1,0 +1,98 @@
+"""What a fragment remembers when it is split by key, and when its shares are made one again.
+
+The shares go on where the fragment stood on its channels, and what brings them together goes on with what it had told.
+Shares are made one where all of them stand at the same place, and all that they said was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tradewind.errors import RunError
+from tradewind.fragments.deployed import Channel, Fragment
+from tradewind.fragments.sharing import Sharing
+from tradewind.spark.dealing import Deal, Keeper, dealt
+from tradewind.spark.memory import Commit, last_commit
+from tradewind.spark.session import Session
+
+_TOLD = ("totals", "read")
+"""What is noted of what was delivered, and read, so far."""
+
+
+def parted(
+    spark: Session, sharing: Sharing, memory: Path, channels: Mapping[str, Channel], folder: Path
+) -> dict[str, Path]:
+    """Deal out what a fragment remembers to its shares and to what brings them together: the folders of all of them, by
+    name, below another one. `channels` are those of the shares.
+    """
+    commit = last_commit(memory)
+    whole = _keeper(sharing.whole, memory)
+    found = {one.name: folder / one.name for one in (*sharing.shares, sharing.together)}
+    for number, one in enumerate(sharing.shares):
+        only = sharing.condition(number), sharing.over.schema
+        deal = Deal(whole, {sharing.grouping: sharing.share_of(sharing.grouping, number)}, only)
+        notes = {"marks": commit.notes.get("marks", {}), "positions": commit.notes.get("positions", {})}
+        dealt(spark, _keeper(one, found[one.name] / "memory"), [deal], commit.batch, _counted(notes, commit))
+    # All shares stand where the fragment stood, and so does what they are about to say.
+    stood = _least(commit.notes.get("marks", {}).values())
+    origins = {name: [f"{stream}/{site}" for stream, site in channels[name].origins] for name in sharing.channel_names}
+    marks = {name: {one: stood[one] for one in some if one in stood} for name, some in origins.items()}
+    notes = {"marks": marks, "positions": {}, **_told(commit)}
+    rest = Deal(whole, sharing.after(), rest=True)
+    target = _keeper(sharing.together, found[sharing.together.name] / "memory")
+    dealt(spark, target, [rest], commit.batch, _counted(notes, commit))
+    return found
+
+
+def gathered(spark: Session, sharing: Sharing, memories: Mapping[str, Path], folder: Path) -> Path:
+    """Put together what shares and what brings them together remember, by name: the folder of the fragment, below
+    another one.
+    """
+    shares = [last_commit(memories[one.name]) for one in sharing.shares]
+    positions = [one.notes.get("positions", {}) for one in shares]
+    if any(one != positions[0] for one in positions):
+        raise RunError(f"the shares of {sharing.whole.name!r} do not stand at the same place.")
+    after = last_commit(memories[sharing.together.name])
+    deals = [
+        Deal(
+            _keeper(one, memories[one.name]),
+            {sharing.share_of(sharing.grouping, number): sharing.grouping},
+        )
+        for number, one in enumerate(sharing.shares)
+    ]
+    back = {new: old for old, new in sharing.after().items()}
+    deals.append(Deal(_keeper(sharing.together, memories[sharing.together.name]), back, rest=True))
+    known = {name for one in shares for name in one.notes.get("marks", {})}
+    marks = {name: _least(one.notes.get("marks", {}).get(name, {}) for one in shares) for name in known}
+    last = max((*shares, after), key=lambda one: one.batch)
+    notes = {"marks": marks, "positions": positions[0], **_told(after), "begins": last.batch + 1}
+    if "buckets" in after.notes:
+        notes["buckets"] = after.notes["buckets"]
+    target = folder / sharing.whole.name
+    dealt(spark, _keeper(sharing.whole, target / "memory"), deals, last.batch, notes)
+    return target
+
+
+def _keeper(fragment: Fragment, memory: Path) -> Keeper:
+    return Keeper(fragment.graph, fragment.inputs, memory)
+
+
+def _counted(notes: Mapping[str, Any], commit: Commit) -> dict[str, Any]:
+    """Notes of one that goes on after a commit; Spark counts its batches anew."""
+    buckets = {"buckets": commit.notes["buckets"]} if "buckets" in commit.notes else {}
+    return {**notes, "begins": commit.batch + 1, **buckets}
+
+
+def _told(commit: Commit) -> dict[str, Any]:
+    return {key: commit.notes[key] for key in _TOLD if key in commit.notes}
+
+
+def _least(some: Any) -> dict[str, float]:
+    """Of each origin the least mark."""
+    found: dict[str, float] = {}
+    for marks in some:
+        for origin, mark in marks.items():
+            found[origin] = min(found.get(origin, mark), mark)
+    return found
