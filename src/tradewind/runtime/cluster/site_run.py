@@ -18,9 +18,7 @@ import pyarrow as pa
 from tradewind.algebra.plain import as_object
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import BOOLEAN
-from tradewind.backbone import catalog
 from tradewind.backbone.connection import Connection
-from tradewind.backbone.retention import whole
 from tradewind.errors import InputError, TradewindError, unknown
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.answers import answer_of, in_order
@@ -30,6 +28,7 @@ from tradewind.runtime.cluster.heat import Batch, Heat, proposals
 from tradewind.runtime.cluster.moving_site import Batches, Courier, SiteMove, guests_of
 from tradewind.runtime.cluster.places import at_site
 from tradewind.runtime.cluster.reports import AnswerTold, ChannelTold, FragmentTold, LinkTold, Proposal, ReadTold
+from tradewind.runtime.cluster.site_told import answers_of, channels_of, links_of, read_of
 from tradewind.runtime.places import prepare, refuse_foreign, sink_of
 from tradewind.runtime.pushes import Pushes
 from tradewind.runtime.setting import Setting
@@ -266,46 +265,15 @@ class SiteRun:
 
     def links(self) -> list[LinkTold]:
         """What came over each link that ends here."""
-        if self._sites is None:
-            return []
-        return [
-            LinkTold(
-                start=start, end=end, bytes=one.bytes, rows=one.rows, messages=one.messages, batches=one.batches,
-                control_bytes=one.control_bytes, backlog_bytes=one.backlog_bytes, round_trip_ms=one.round_trip_ms,
-                reached=one.reached,
-            )
-            for (start, end), one in self._sites.counts().items()
-        ]  # fmt: skip
+        return [] if self._sites is None else links_of(self._sites)
 
     def answers(self) -> dict[str, AnswerTold]:
         """How the answers are that are delivered here."""
-        sites = self._sites
-        if sites is None:
-            return {}
-        marks, missing = sites.marks(), sites.missing()
-        found = {}
-        for name, one in sites.totals.items():
-            known: Mapping[str, float] = marks.get(name, {})
-            found[name] = AnswerTold(
-                final=one.final,
-                tentative=one.tentative,
-                missing=list(missing.get(name, ())),
-                settled=_finite(min(known.values(), default=None)),
-                newest=_finite(max(known.values(), default=None)),
-            )
-        return found
+        return {} if self._sites is None else answers_of(self._sites)
 
     def read(self) -> list[ReadTold]:
         """What was read of the streams that arise here."""
-        if self._sites is None:
-            return []
-        return [
-            ReadTold(
-                stream=stream, rows=one.rows, bad=one.bad, late=one.late, dropped=one.dropped, earliest=one.earliest,
-                latest=one.latest,
-            )
-            for (stream, _), one in self._sites.read.items()
-        ]  # fmt: skip
+        return [] if self._sites is None else read_of(self._sites)
 
     def channels(self) -> list[ChannelTold]:
         """What the channels hold that are here; looked at from time to time only, since it takes a while."""
@@ -314,7 +282,7 @@ class SiteRun:
             return []
         if now - self._channels[0] >= _CHANNELS:
             try:
-                self._channels = now, _channels(sites)
+                self._channels = now, channels_of(sites)
             except TradewindError:
                 return []  # a server that is away, or channels that come or go just now
         return self._channels[1]
@@ -363,18 +331,3 @@ def discard(folder: Path, backbone: str) -> None:
     with closing(Connection.open(backbone)) as connection:
         remove_all(connection, folder.name)
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _channels(sites: Sites) -> list[ChannelTold]:
-    wiring = sites.wiring
-    return [
-        ChannelTold(
-            name=one.address.channel, batches=one.batches, rows=one.rows, bytes=one.bytes,
-            readers=len(one.subscribers), whole=whole(wiring.connection, one.address),
-        )
-        for one in catalog.channels(wiring.connection, wiring.name)
-    ]  # fmt: skip
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and abs(value) != float("inf") else None
