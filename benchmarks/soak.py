@@ -10,11 +10,12 @@ At the end the last third of the run is set beside the third before it.
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import statistics
 import tempfile
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from _charts import chart
@@ -48,12 +49,14 @@ def handles(pid: int) -> int:
 def lying(folder: Path, inside: str | None = None) -> tuple[int, int]:
     """How many files lie below a folder, and their bytes; only those below a folder of some name, if one is given."""
     files = size = 0
-    for path in folder.rglob("*"):
-        try:
-            if path.is_file() and (inside is None or inside in path.parts):
-                files, size = files + 1, size + path.stat().st_size
-        except OSError:
+    # Folders come and go meanwhile, which `os.walk` passes over.
+    for place, _, names in os.walk(folder):
+        if inside is not None and inside not in Path(place).parts:
             continue
+        for name in names:
+            with suppress(OSError):
+                size += Path(place, name).stat().st_size
+                files += 1
     return files, size
 
 

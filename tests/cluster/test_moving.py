@@ -174,9 +174,10 @@ def test_who_is_killed_in_the_middle_goes_on(tmp_path, phase, killed):
             time.sleep(2)
             market.client.post("/v1/move", {"what": "best", "site": "hq"})
             market.until_phase(phase)
+            port = market.port
             market.kill(killed)
             if killed == "coordinator":
-                market.serve(str(market.state), listen=f"127.0.0.1:{market.port}")
+                market.serve(str(market.file), listen=f"127.0.0.1:{port}")
             else:
                 market.agent(killed)
             market.until(lambda: market.status()["moves"][-1]["state"] in {"done", "undone"}, 150, "the move is over")

@@ -17,7 +17,7 @@ from tests.faults.network import why_not
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.faults]
 
-ROUNDS = int(os.environ.get("TRADEWIND_FAULT_ROUNDS", "6"))
+ROUNDS = int(os.environ.get("TRADEWIND_FAULT_ROUNDS", "20"))
 """`./dev bench mix` plays many more."""
 SEED = int(os.environ.get("TRADEWIND_FAULT_SEED", "7"))
 _PLANTED = """

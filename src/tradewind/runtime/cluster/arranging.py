@@ -88,8 +88,7 @@ class Arranging(Showing):
 
     def _require_there(self, move: Move) -> None:
         """Both sites are there, know what is wanted, and whoever is to exchange rows can reach each other."""
-        for site in (move.source, move.target):
-            self._require_up(site)
+        self._require_up(move.source, move.target)
         self._require_met(move.links)
 
     def _require_met(self, pairs: Iterable[tuple[str, str]]) -> None:
@@ -100,12 +99,14 @@ class Arranging(Showing):
                     hint="start one of their agents with --listen.",
                 )
 
-    def _require_up(self, site: str) -> None:
-        heard = self.registry.heard.get(site)
-        if heard is None or self.registry.state_of(site, self.clock()) != "alive":
-            raise RunError(f"site {site!r} is not there.", hint=f"tradewind agent --site {site}.")
-        if heard.report.epoch < self._desired.epoch:
-            raise RunError(f"site {site!r} is not up to date yet.", hint="try again in a moment.")
+    def _require_up(self, *sites: str) -> None:
+        """They are there, and know what is wanted."""
+        for site in sites:
+            if self.registry.state_of(site, self.clock()) != "alive":
+                raise RunError(f"site {site!r} is not there.", hint=f"tradewind agent --site {site}.")
+        for site in sites:
+            if self.registry.heard[site].report.epoch < self._desired.epoch:
+                raise RunError(f"site {site!r} is not up to date yet.", hint="try again in a moment.")
 
     def _settled(self) -> Wanted:
         """What runs, where it is; refused while something moves."""
