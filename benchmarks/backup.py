@@ -34,7 +34,7 @@ streams:
     distinct: {{k: 1000000}}
     at: {{near: {{format: rate, row_bytes: 20, rows_per_second: {rate}, options: {{seed: 1{more}}}}}}}
 queries:
-  all: {{sql: SELECT ts, k, x FROM rows WHERE x >= 0, deliver: {{site: far, format: noop}}, fresh_within: 3 seconds}}
+  all: {{sql: "SELECT ts, k, x FROM rows WHERE x >= 0", deliver: {{site: far, format: noop}}, fresh_within: 3 seconds}}
 """
 
 
