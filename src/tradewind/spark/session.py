@@ -86,10 +86,15 @@ def start(
     }
     for name, value in settings.items():
         builder = builder.config(name, value)
-    with _silent(log), _signals_kept():
-        _start_java(settings)
-        session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    try:
+        with _silent(log), _signals_kept():
+            _start_java(settings)
+            session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
+    except (Py4JError, OSError):
+        # Java has died before it was ready: whoever tries again needs another one.
+        _let_go()
+        raise
     return session
 
 
@@ -159,9 +164,14 @@ def lives(session: SparkSession) -> bool:
 
 def forget(session: SparkSession) -> None:
     """Let go of a session whose Java has died, so that another one can be started in this process."""
-    gateway = SparkContext._gateway  # noqa: SLF001 - PySpark has no other way to begin again
     with suppress(Py4JError, OSError):
         session.stop()
+    _let_go()
+
+
+def _let_go() -> None:
+    """Forget a Java that is not there any more."""
+    gateway = SparkContext._gateway  # noqa: SLF001 - PySpark has no other way to begin again
     if gateway is not None:
         with suppress(Py4JError, OSError):
             gateway.shutdown()

@@ -1,0 +1,50 @@
+"""Java dies: while Spark starts, or later. Another one is started in the same process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.faults]
+
+# In a process of its own, since the tests have a Spark of theirs.
+SCRIPT = """
+import os, signal, sys, threading, time
+from pathlib import Path
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
+from tradewind.spark.session import forget, lives, start
+
+def kill():
+    while SparkContext._gateway is None:
+        time.sleep(0.005)
+    os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)
+
+folder = Path(sys.argv[1])
+killer = threading.Thread(target=kill)
+killer.start()
+try:
+    start(1, folder / "tmp", memory="512m", log=folder / "spark.log")
+    print("it started")
+except (Py4JError, OSError):
+    print("it died")
+killer.join()
+session = start(1, folder / "tmp", memory="512m", log=folder / "spark.log")
+print(session.range(3).count())
+os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)
+while lives(session):
+    time.sleep(0.05)
+forget(session)
+session = start(1, folder / "tmp", memory="512m", log=folder / "spark.log")
+print(session.range(4).count())
+session.stop()
+"""
+
+
+def test_another_java_is_started_when_one_has_died(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (done.returncode, done.stdout.split("\n")[:3]) == (0, ["it died", "3", "4"]), done.stderr[-2000:]
