@@ -8,12 +8,14 @@ import pytest
 
 from tradewind.runtime.cluster.coordinator import Coordinator, Office
 
+LONG = {Path(__file__).with_name(name) for name in ("test_moving.py", "test_moving_channels.py", "test_workers.py")}
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if os.environ.get("TRADEWIND_FAULTS"):
         return
     for item in items:
-        if item.path.name in {"test_moving.py", "test_moving_channels.py", "test_workers.py"}:
+        if item.path in LONG:
             item.add_marker(pytest.mark.skip(reason="moves in whole clusters are run with TRADEWIND_FAULTS=1"))
 
 
