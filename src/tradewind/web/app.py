@@ -40,7 +40,7 @@ def site_app(
     secret: str,
     hosts: Collection[str],
     *,
-    clock: Callable[[], float] = time.monotonic,  # noqa: TID251  as above
+    clock: Callable[[], float] = time.monotonic,  # noqa: TID251  guesses are counted by the second
 ) -> FastAPI:
     """The interface of a site: its metrics, for who has the secret, and nothing else."""
     made = _guarded("A site: its metrics.", secret, hosts, clock, public=())
