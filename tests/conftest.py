@@ -6,7 +6,7 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m")
 settings.register_profile(
     "tradewind",
     deadline=None,

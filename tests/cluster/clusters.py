@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -36,8 +38,9 @@ class Cluster:
         if error is not None:
             for name in self.processes:
                 sys.stderr.write(f"--- {name}\n{self.said(name)[-3000:]}\n")
-        for name in list(self.processes):
-            self.end(name)
+        with ExitStack() as all_of_them:  # whoever does not end keeps nobody else from it
+            for name in self.processes:
+                all_of_them.callback(self.end, name)
 
     def serve(self, *options: str, listen: str = "127.0.0.1:0") -> None:
         """Start the coordinator; it answers when this returns."""
@@ -79,7 +82,7 @@ class Cluster:
             if time.monotonic() > end:
                 shown = json.dumps(self.status(), indent=1)[:4000] if "coordinator" in self.processes else ""
                 raise AssertionError(f"not within {seconds} s: {what}\n{shown}")
-            time.sleep(0.2)
+            time.sleep(0.4)
 
     def command(self, *words: str, code: int = 0) -> str:
         """What a command says that is run against the cluster."""
@@ -110,9 +113,10 @@ class Cluster:
         try:
             process.wait(60)
         except subprocess.TimeoutExpired:
-            process.kill()
+            # What each of its threads is at is written to its log.
+            process.send_signal(signal.SIGABRT)
             process.wait()
-            raise
+            raise AssertionError(f"{name} does not end; it said:\n{self.said(name)[-8000:]}") from None
 
     def said(self, name: str) -> str:
         path = self.folder / f"{name}.log"
@@ -128,5 +132,25 @@ class Cluster:
     def _start(self, name: str, words: list[str]) -> None:
         with (self.folder / f"{name}.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(
-                [*COMMAND, *words], stdout=log, stderr=log, cwd=self.folder, start_new_session=True
+                [*COMMAND, *words],
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                start_new_session=True,
+                env=telling(),
             )
+
+
+def telling() -> dict[str, str]:
+    """An environment in which a process that is aborted says where it was."""
+    return {**os.environ, "PYTHONFAULTHANDLER": "1"}
+
+
+def two_ports() -> int:
+    """A port that is free, as is the one above it."""
+    while True:
+        with socket.socket() as one, socket.socket() as two, suppress(OSError, OverflowError):
+            one.bind(("127.0.0.1", 0))
+            port = int(one.getsockname()[1])
+            two.bind(("127.0.0.1", port + 1))
+            return port

@@ -82,7 +82,9 @@ class Stage:
 
 
 @pytest.fixture
-def stage(tmp_path) -> Iterator[Stage]:
+def stage(tmp_path, monkeypatch) -> Iterator[Stage]:
+    # Sites that are made up answer nothing.
+    monkeypatch.setattr("tradewind.runtime.cluster.coordinator._PATIENCE", 0.1)
     found = Stage(tmp_path)
     found.coordinator.apply(FILE, "market.yaml")
     found.tell()
@@ -125,6 +127,18 @@ def test_a_split_is_led_from_step_to_step(stage) -> None:
     stage.cut()
     assert (stage.merging(), stage.wanted.splits) == (whole, ())
     assert stage.wanted.terms[whole] == stage.wanted.term
+
+
+def test_a_coordinator_that_died_in_a_move_is_started_as_it_was_before(stage) -> None:
+    stage.coordinator.move("best", "hq")
+    stage.restart()
+    epoch = stage.wanted.move is not None and stage.coordinator._desired.epoch
+    done = stage.coordinator.apply(FILE, "market.yaml")
+    assert (done["nothing"], done["epoch"], stage.wanted.move.target) == (True, epoch, "hq")
+    with pytest.raises(RunError, match="is on its way to 'hq'"):
+        stage.coordinator.apply(FILE.replace("<= 3", "<= 4"), "market.yaml")
+    with pytest.raises(RunError, match="is on its way to 'hq'"):
+        stage.coordinator.apply(FILE, "market.yaml", fresh=True)
 
 
 def test_what_a_site_proposes_is_signed_if_it_is_its_own(stage) -> None:

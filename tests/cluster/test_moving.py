@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 import tradewind as tw
-from tests.cluster.clusters import Cluster
+from tests.cluster.clusters import Cluster, two_ports
 from tests.sites.shops import write
 from tradewind.errors import InputError, RunError, UnknownNameError
 from tradewind.interpreter.run import Run
 from tradewind.runtime.answers import answer_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.faults]
 
 SECOND = 1_000_000
 SITES = ("north", "south", "depot", "hq")
@@ -65,8 +65,10 @@ class Market(Cluster):
         self.file = folder / "market.yaml"
         self.file.write_text(text)
         self.found = tw.deployment(self.file)
-        self.rows: dict[str, list[tuple]] = {shop: [] for shop in self.shops}
+        self._run = Run(self.found.graph(), {"sales": list(self.shops)})
         self.files = 0
+        # Whoever is started again is met where it was before.
+        self.listen = f"127.0.0.1:{two_ports()}"
 
     def sell(self) -> None:
         """One more file for each shop: ten sales, in two seconds of theirs."""
@@ -75,7 +77,7 @@ class Market(Cluster):
             begin = self.files * 2 * SECOND
             some = [(begin + n * SECOND // 5, f"i{(n * 7 + self.files + number) % 8}", n % 5) for n in range(10)]
             write(self.folder / "data" / shop, some, schema, 1, first=self.files)
-            self.rows[shop] += some
+            self._run.feed({"sales": {shop: some}})
         self.files += 1
 
     @contextmanager
@@ -97,16 +99,14 @@ class Market(Cluster):
 
     def begin(self) -> None:
         self.sell()
-        self.serve(str(self.file))
+        self.serve(str(self.file), listen=self.listen)
         for site in self.all_sites:
             self.agent(site)
         self.until_state("running")
-        self.until(lambda: self.answer() == self.expected(), 300, "the first sales are there")
+        self.check()
 
     def expected(self) -> Counter:
-        run = Run(self.found.graph(), {"sales": list(self.shops)})
-        run.feed({"sales": self.rows})
-        return run.answer("best")
+        return self._run.answer("best")
 
     def answer(self) -> Counter:
         try:
@@ -116,7 +116,9 @@ class Market(Cluster):
         return Counter({row[:-1]: weight for row, weight in found.items()})
 
     def check(self) -> None:
-        self.until(lambda: self.answer() == self.expected(), 300, "the answer is right")
+        """Wait for the answer of all that was sold; nothing is, meanwhile."""
+        expected = self.expected()
+        self.until(lambda: self.answer() == expected, 300, "the answer is right")
 
     def merging(self) -> str:
         """Where the sales are merged."""
@@ -142,63 +144,72 @@ class Market(Cluster):
             time.sleep(0.02)
 
 
-def test_a_fragment_moves_while_it_works(tmp_path):
+def test_fragments_move_while_rows_come_whoever_is_killed(tmp_path, subtests):
+    """One market for all of it: whoever is killed is started again."""
     with Market(tmp_path) as market:
         market.begin()
-        with market.selling():
+        with subtests.test("while it works"):
+            _moves(market)
+        for phase, killed in (("handing", "source"), ("taking", "target"), ("preparing", "coordinator")):
+            with subtests.test(f"{killed} killed while {phase}"):
+                _killed_in_the_middle(market, phase, killed)
+        with subtests.test("a move that stands still for too long is undone"):
+            _undone(market)
+
+
+def _moves(market: Market) -> None:
+    with market.selling():
+        time.sleep(3)
+        # To where its rows are delivered; to where some arise; and back to where it was.
+        for site in ("hq", "south", "depot"):
+            found = market.move(site)
+            assert found["bytes"] > 0
+            assert found["state_bytes"] > 0
             time.sleep(3)
-            # To where its rows are delivered; to where some arise; and back to where it was.
-            for site in ("hq", "south", "depot"):
-                found = market.move(site)
-                assert found["bytes"] > 0
-                assert found["state_bytes"] > 0
-                time.sleep(3)
-        market.check()
-        with pytest.raises(InputError, match="is at 'depot' already"):
-            market.client.post("/v1/move", {"what": "best", "site": "depot"})
-        with pytest.raises(UnknownNameError, match="unknown site"):
-            market.client.post("/v1/move", {"what": "best", "site": "moon"})
-        assert "unknown fragment or query" in market.failing("move", "worst", "hq")
-        leaf = next(name for name in market.client.get("/v1/describe/best")["query"]["fragments"] if "north" in name)
-        with pytest.raises(InputError, match="reads streams where they arise"):
-            market.client.post("/v1/move", {"what": leaf, "site": "hq"})
-        assert [one["state"] for one in market.status()["moves"]] == ["done"] * 3
+    market.check()
+    with pytest.raises(InputError, match="is at 'depot' already"):
+        market.client.post("/v1/move", {"what": "best", "site": "depot"})
+    with pytest.raises(UnknownNameError, match="unknown site"):
+        market.client.post("/v1/move", {"what": "best", "site": "moon"})
+    assert "unknown fragment or query" in market.failing("move", "worst", "hq")
+    leaf = next(name for name in market.client.get("/v1/describe/best")["query"]["fragments"] if "north" in name)
+    with pytest.raises(InputError, match="reads streams where they arise"):
+        market.client.post("/v1/move", {"what": leaf, "site": "hq"})
+    assert [one["state"] for one in market.status()["moves"][-3:]] == ["done"] * 3
 
 
-@pytest.mark.faults
-@pytest.mark.parametrize(("phase", "killed"), [("handing", "depot"), ("taking", "hq"), ("preparing", "coordinator")])
-def test_who_is_killed_in_the_middle_goes_on(tmp_path, phase, killed):
-    with Market(tmp_path) as market:
-        market.begin()
-        with market.selling():
-            time.sleep(2)
-            market.client.post("/v1/move", {"what": "best", "site": "hq"})
-            market.until_phase(phase)
-            port = market.port
+def _killed_in_the_middle(market: Market, phase: str, killed: str) -> None:
+    source = market.merging()
+    target = "depot" if source == "hq" else "hq"
+    with market.selling():
+        time.sleep(2)
+        market.client.post("/v1/move", {"what": "best", "site": target})
+        market.until_phase(phase)
+        if killed == "coordinator":
             market.kill(killed)
-            if killed == "coordinator":
-                market.serve(str(market.file), listen=f"127.0.0.1:{port}")
-            else:
-                market.agent(killed)
-            market.until(lambda: market.status()["moves"][-1]["state"] in {"done", "undone"}, 150, "the move is over")
-            time.sleep(2)
-        print(market.status()["moves"])
-        market.check()
-        assert market.merging() == ("hq" if market.status()["moves"][-1]["state"] == "done" else "depot")
+            # By the same command, as whoever looks after it would.
+            market.serve(str(market.file), listen=market.listen)
+        else:
+            site = {"source": source, "target": target}[killed]
+            market.kill(site)
+            market.agent(site)
+        market.until(lambda: market.status()["moves"][-1]["state"] in {"done", "undone"}, 150, "the move is over")
+        time.sleep(2)
+    print(market.status()["moves"][-1])
+    market.check()
+    assert market.merging() == (target if market.status()["moves"][-1]["state"] == "done" else source)
 
 
-@pytest.mark.faults
-def test_a_move_that_stands_still_for_too_long_is_undone(tmp_path):
-    with Market(tmp_path) as market:
-        market.begin()
-        with market.selling():
-            market.client.post("/v1/move", {"what": "best", "site": "south"})
-            market.until_phase("handing")
-            # Whether it has all that was merged so far nobody knows now.
-            market.kill("hq")
-            market.until(lambda: market.status()["moves"][-1]["state"] == "undone", 150, "it is undone")
-            with pytest.raises(RunError, match="is not there"):
-                market.client.post("/v1/move", {"what": "best", "site": "hq"})
-            market.agent("hq")
-        market.check()
-        assert market.merging() == "depot"
+def _undone(market: Market) -> None:
+    source = market.merging()
+    with market.selling():
+        market.client.post("/v1/move", {"what": "best", "site": "south"})
+        market.until_phase("handing")
+        # Whether it has all that was merged so far nobody knows now.
+        market.kill("hq")
+        market.until(lambda: market.status()["moves"][-1]["state"] == "undone", 150, "it is undone")
+        with pytest.raises(RunError, match="is not there"):
+            market.client.post("/v1/move", {"what": "best", "site": "hq" if source != "hq" else "depot"})
+        market.agent("hq")
+    market.check()
+    assert market.merging() == source

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tests.cluster.clusters import COMMAND, Cluster
+from tests.cluster.clusters import COMMAND, Cluster, telling
 from tests.faults.market import Market
 from tests.faults.network import COORDINATOR, Network, do, network
 from tradewind.backbone.connection import Connection
@@ -104,7 +104,7 @@ class Bed(Cluster):
         with (self.folder / f"{name}.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(
                 [*_ENDS_WITH_US, *self.net.words(name), *COMMAND, *words], stdout=log, stderr=log, cwd=self.folder,
-                start_new_session=True, env={**os.environ, **self.more.get(name, {})},
+                start_new_session=True, env={**telling(), **self.more.get(name, {})},
             )  # fmt: skip
 
     def state_of(self, site: str) -> Path:

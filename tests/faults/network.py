@@ -15,6 +15,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Protocol
 
@@ -24,6 +25,10 @@ COORDINATOR = "coordinator"
 Link = tuple[str, str]
 _NOTHING = ("rate", "1kbit", "burst", "10", "limit", "10")
 """A bucket smaller than any packet: all are dropped, and nobody is told."""
+
+
+_COUNTED = count()
+"""Networks of this process have names of their own: what is left of the last one may not be gone yet."""
 
 
 class Network(Protocol):
@@ -77,7 +82,7 @@ def why_not() -> str | None:
 
 def _tried() -> bool:
     """Whether the kernel has all that it takes."""
-    name = f"twf{os.getpid()}try"
+    name = f"twf{os.getpid()}x-try"
     try:
         do("ip", "netns", "add", name)
         do("ip", "-n", name, "link", "add", "near", "type", "veth", "peer", "name", "far")
@@ -90,8 +95,12 @@ def _tried() -> bool:
 
 
 def do(*words: str) -> str:
-    """What a command of the system says."""
-    return subprocess.run(words, capture_output=True, text=True, check=True, timeout=20).stdout
+    """What a command of the system says; if it fails, its reason is told, too."""
+    try:
+        return subprocess.run(words, capture_output=True, text=True, check=True, timeout=20).stdout
+    except subprocess.CalledProcessError as error:
+        error.add_note(f"it said: {error.stderr.strip()}")
+        raise
 
 
 @dataclass
@@ -105,7 +114,7 @@ class Namespaces:
 
     def __post_init__(self) -> None:
         _sweep()
-        self._mark = f"twf{os.getpid()}"
+        self._mark = f"twf{os.getpid()}x{next(_COUNTED)}"
         self._net = _unused()
         atexit.register(self.close)
         for site in self.sites:
@@ -174,7 +183,10 @@ class Namespaces:
             os.close(other)
 
     def close(self) -> None:
-        """Cables end with the namespaces that they lead into."""
+        """Cables would end with the namespaces that they lead into, but only when the kernel gets round to it."""
+        for (near, _), name in self._ends.items():
+            if near == COORDINATOR:
+                subprocess.run(["ip", "link", "del", name], capture_output=True, check=False)
         for site in self.sites:
             subprocess.run(["ip", "netns", "del", self._space(site)], capture_output=True, check=False)
         atexit.unregister(self.close)
@@ -200,7 +212,7 @@ def _sweep() -> None:
     """Remove the namespaces and disks of test beds that were killed."""
     folder = Path("/run/netns")
     for one in folder.glob("twf*") if folder.exists() else ():
-        pid = one.name.removeprefix("twf").partition("-")[0]
+        pid = one.name.removeprefix("twf").partition("x")[0]
         if _is_dead(pid):
             subprocess.run(["ip", "netns", "del", one.name], capture_output=True, check=False)
     for line in Path("/proc/mounts").read_text().splitlines():

@@ -4,12 +4,14 @@ nonsense, somebody from before, and a site that is shut out and comes back.
 
 from __future__ import annotations
 
+import json
 import shutil
 import ssl
 import subprocess
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -38,7 +40,13 @@ import time
 right = time.time
 time.time = lambda: right() + {}
 """
-"""Another clock for all that we do ourselves. libfaketime would give Java one too, but Python's waits fail under it."""
+"""Another clock for all that we do ourselves, where libfaketime, which gives Java one too, is not installed."""
+_FAKE = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
+_SLEEPING = """
+import select, time
+time.sleep = lambda seconds: select.select([], [], [], seconds)
+"""
+"""Under libfaketime the system refuses how Python sleeps; other waits are fine, Java's too with the settings below."""
 _VERBS = ("exists", "head", "commits", "message", "subscribe", "read_to", "ping", "nothing")
 
 
@@ -155,13 +163,25 @@ def _wrong_clocks(bed: Bed) -> None:
     for site, seconds in (("north", 3_600), ("hq", -3_600)):
         folder = bed.folder / f"clock of {site}"
         folder.mkdir()
-        (folder / "sitecustomize.py").write_text(_SKEWED.format(seconds))
+        (folder / "sitecustomize.py").write_text(_SKEWED.format(seconds) if _FAKE is None else _SLEEPING)
         bed.end(site)
         bed.more[site] = {"PYTHONPATH": str(folder)}
+        if _FAKE is not None:
+            passing = {"FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_FORCE_MONOTONIC_FIX": "0"}
+            bed.more[site] |= {"LD_PRELOAD": str(_FAKE), "FAKETIME": f"{seconds:+}s", **passing}
         bed.agent(site)
         bed.more.pop(site)
     bed.market.sell()
-    bed.caught_up(240)
+    bed.caught_up(480)  # Java is slow under libfaketime
+    if _FAKE is not None:
+        assert [round(_ahead(bed, site) / 3_600) for site in ("north", "hq")] == [1, -1]
+
+
+def _ahead(bed: Bed, site: str) -> float:
+    """By how many seconds Java's clock is ahead of the disk's, when it began its last batch."""
+    begun = (bed.runs_of(site) / "fragments").glob("*/offsets/offsets/[0-9]*")
+    newest = max(begun, key=lambda one: one.stat().st_mtime_ns)
+    return float(json.loads(newest.read_text().splitlines()[1])["batchTimestampMs"]) / 1000 - newest.stat().st_mtime
 
 
 def _damaged(bed: Bed) -> None:

@@ -279,14 +279,3 @@ def test_a_run_on_spark_begins_and_is_complete_or_fails_and_speaks_json(tmp_path
     assert [line["level"] for line in lines].count("error") == 1
     assert lines[-1]["level"] == "error"
     assert KEY not in said + everything
-
-
-@pytest.mark.spark
-def test_a_lineage_server_that_is_away_changes_nothing_about_a_run(tmp_path):
-    path = lay_out(tmp_path, rows(60, 1), files=1)
-    said = _run(path, {"TRADEWIND_OPENLINEAGE_URL": "http://127.0.0.1:9", "TRADEWIND_OPENLINEAGE_KEY": KEY})
-    lines = [json.loads(line) for line in said.splitlines()]
-    assert any("everything read" in line["message"] for line in lines)
-    told_of = [line for line in lines if "OpenLineage" in line["message"]]
-    assert [line["level"] for line in told_of] == ["warning", "warning"]
-    assert told_of[-1]["dropped"] == 6

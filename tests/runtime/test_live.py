@@ -22,35 +22,57 @@ pytestmark = pytest.mark.spark
 COMMAND = [sys.executable, "-m", "tradewind.cli.main"]
 
 
-def tradewind(*arguments: str, code: int = 0) -> subprocess.CompletedProcess:
-    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=300, check=False)
+AWAY = {"TRADEWIND_OPENLINEAGE_URL": "http://127.0.0.1:9", "TRADEWIND_OPENLINEAGE_KEY": "a-key-that-nobody-sees"}
+
+
+def tradewind(*arguments: str, code: int = 0, more: dict[str, str] | None = None) -> subprocess.CompletedProcess:
+    done = subprocess.run(
+        [*COMMAND, *arguments], capture_output=True, text=True, timeout=300, check=False,
+        env={**os.environ, **(more or {})},
+    )  # fmt: skip
     assert done.returncode == code, done.stderr
     return done
 
 
-def test_a_run_reads_everything_goes_on_when_more_comes_and_refuses_another_query(tmp_path) -> None:
+def test_a_run_is_interrupted_goes_on_reads_everything_and_refuses_another_query(tmp_path) -> None:
     given = rows(300, 1)
     path = lay_out(tmp_path, given)
-    done = tradewind("run", str(path), "--until-done", "--json")
-    told = json.loads(done.stdout)
-    expected = meant(path, given)
+    command = [*COMMAND, "run", str(path)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as run:
+        assert run.stderr is not None
+        for line in run.stderr:
+            if line.startswith("batch "):
+                break
+        # As terminals and supervisors do: to all processes of the group.
+        os.killpg(run.pid, signal.SIGINT)
+        rest = run.stderr.read()
+        assert run.wait(timeout=60) == 0
+    assert "stopped; the next run goes on from here" in rest
+    assert "Traceback" not in rest
+
+    more = rows(100, 2, start=200 * SECOND)
+    schema = tw.deployment(path).streams["requests"].source.schema
+    write(tmp_path / "data" / "requests", more, schema, 6, 2)
+    done = tradewind("run", str(path), "--until-done", "--json", "--json-logs", more=AWAY)
+    expected = meant(path, [*given, *more])
     assert delivered(path) == expected
+    told = json.loads(done.stdout)
     assert told["links"] == []
     assert {name: one["rows"] for name, one in told["queries"].items()} == {
         name: answer.total() for name, answer in expected.items()
     }
     assert all(one["tentative"] == 0 for one in told["queries"].values())
-    assert "300 rows" in done.stderr
-
-    more = rows(100, 2, start=200 * SECOND)
-    schema = tw.deployment(path).streams["requests"].source.schema
-    write(tmp_path / "data" / "requests", more, schema, 6, 2)
-    tradewind("run", str(path), "--until-done")
-    assert delivered(path) == meant(path, [*given, *more])
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    assert any("everything read: 100 rows" in line["message"] for line in lines)
+    # A lineage server that is away changes nothing about a run.
+    about = [line for line in lines if "OpenLineage" in line["message"]]
+    assert [line["level"] for line in about] == ["warning", "warning"]
+    assert about[-1]["dropped"] == 6
+    assert AWAY["TRADEWIND_OPENLINEAGE_KEY"] not in done.stderr
 
     answer = json.loads(tradewind("results", str(path), "per_minute", "--json").stdout)
     assert Counter((row["minute"], row["hits"]) for row in answer) == Counter(
-        (iso(minute), hits) for minute, _, hits, _ in meant(path, [*given, *more])["per_minute"].elements()
+        (iso(minute), hits) for minute, _, hits, _ in expected["per_minute"].elements()
     )
 
     path.write_text(FILE.replace("status < 500", "status < 400"))
@@ -89,25 +111,6 @@ def wait_for_batch(run: subprocess.Popen, log: Path, chance: random.Random) -> N
     while log.read_text().count("batch ") == before and run.poll() is None and time.monotonic() < limit:
         time.sleep(0.05)
     time.sleep(chance.random() * 1.5)
-
-
-def test_an_interrupted_run_ends_in_order_and_goes_on_later(tmp_path) -> None:
-    given = rows(200, 5)
-    path = lay_out(tmp_path, given)
-    command = [*COMMAND, "run", str(path)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as run:
-        assert run.stderr is not None
-        for line in run.stderr:
-            if line.startswith("batch "):
-                break
-        # As terminals and supervisors do: to all processes of the group.
-        os.killpg(run.pid, signal.SIGINT)
-        rest = run.stderr.read()
-        assert run.wait(timeout=60) == 0
-    assert "stopped; the next run goes on from here" in rest
-    assert "Traceback" not in rest
-    tradewind("run", str(path), "--until-done")
-    assert delivered(path) == meant(path, given)
 
 
 def test_streams_whose_folders_are_missing_are_named_before_anything_starts() -> None:

@@ -24,8 +24,8 @@ from tradewind.runtime.wiring import Network
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.faults]
 
-KILLS = int(os.environ.get("TRADEWIND_KILLS", "10"))
-"""`TRADEWIND_KILLS=20 ./dev test tests/sites` does more of them, and `./dev bench faults` many."""
+KILLS = int(os.environ.get("TRADEWIND_KILLS", "20"))
+"""`TRADEWIND_KILLS=50 ./dev test tests/sites` does more of them, and `./dev bench faults` many."""
 IN_A_ROW = 10
 """So many kills hit the same state, one after the other."""
 

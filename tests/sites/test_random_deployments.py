@@ -10,8 +10,8 @@ from tests.sites.random_deployments import deployment_after, run_all
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-CASES = int(os.environ.get("TRADEWIND_CASES", "20"))
-"""`TRADEWIND_CASES=30 ./dev test tests/sites` runs more of them."""
+CASES = int(os.environ.get("TRADEWIND_CASES", "30"))
+"""`TRADEWIND_CASES=100 ./dev test tests/sites` runs more of them."""
 STEP = 30
 """Where a seed gives no deployment, the one so much further on is tried."""
 

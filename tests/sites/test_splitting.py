@@ -75,7 +75,8 @@ class Hall(Market):
             time.sleep(0.1)
 
     def check(self) -> None:
-        self.until_holds(lambda: self.answer() == self.expected(), "the answer is right")
+        expected = self.expected()
+        self.until_holds(lambda: self.answer() == expected, "the answer is right")
 
     def asked(self) -> Wanted:
         """What is wanted so that it is split, and stays where it is."""

@@ -2,14 +2,13 @@
 
 import pytest
 
-from tradewind.spark.session import start
+from tradewind.spark.session import compile_plans, start
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
-    session = start(2, tmp_path_factory.mktemp("spark"))
+    session = start(2, tmp_path_factory.mktemp("spark"), memory="2g")
     # Compiling a plan takes far longer than running it over a few rows.
-    session.conf.set("spark.sql.codegen.wholeStage", "false")
-    session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    compile_plans(session, 0)
     yield session
     session.stop()

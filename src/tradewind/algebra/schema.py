@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tradewind.algebra.types import DataType, TypeReader, quoted
 from tradewind.errors import InputError, unknown
@@ -21,8 +21,11 @@ class Schema:
 
     columns: tuple[tuple[str, DataType], ...]
     times: tuple[tuple[str, int], ...] = ()
+    names: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """The columns' names, in order."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(name for name, _ in self.columns))
         seen: dict[str, str] = {}
         for name, _ in self.columns:
             if name.lower() in seen:
@@ -37,11 +40,6 @@ class Schema:
 
     def __str__(self) -> str:
         return ", ".join(f"{quoted(name)} {type_}" for name, type_ in self.columns)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns' names, in order."""
-        return tuple(name for name, _ in self.columns)
 
     @property
     def time(self) -> str | None:

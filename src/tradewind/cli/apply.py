@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from tradewind.cli.aligning import aligned, amount
 from tradewind.cli.at import At, client_of
 from tradewind.cli.check import AsJson, File
-from tradewind.cli.plan import aligned, amount
 from tradewind.cli.run import Fresh, Planner, UntilDone
 from tradewind.errors import InputError
 from tradewind.frontends.deployment.file import deployment

@@ -12,8 +12,8 @@ from typing import Any
 
 from rich.console import Console
 
+from tradewind.cli.aligning import aligned, amount
 from tradewind.cli.check import summary
-from tradewind.cli.plan import aligned, amount
 from tradewind.cli.processes import Processes
 from tradewind.cli.progress import Progress
 from tradewind.runtime.deployment import runnable

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tradewind.cli.plan import aligned, amount
+from tradewind.cli.aligning import aligned, amount
 
 if TYPE_CHECKING:
     from tradewind.backbone.counting import Counted

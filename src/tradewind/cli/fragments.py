@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tradewind.algebra.durations import format_duration
-from tradewind.cli.plan import aligned
+from tradewind.cli.aligning import aligned
 from tradewind.fragments.cut import cut
 from tradewind.fragments.triggers import intervals
 from tradewind.frontends.deployment.deployment import Deployment

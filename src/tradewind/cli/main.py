@@ -2,61 +2,81 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
+from collections import UserDict
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
-from tradewind.cli.agent import agent
-from tradewind.cli.apply import apply
-from tradewind.cli.check import check
-from tradewind.cli.demo import demo
-from tradewind.cli.doctor import doctor
-from tradewind.cli.experiment import experiment
-from tradewind.cli.explain import explain
-from tradewind.cli.membership import revoke, token
-from tradewind.cli.messages import BAD_INPUT, FAILED
-from tradewind.cli.move import move
-from tradewind.cli.plan import plan
-from tradewind.cli.results import results
-from tradewind.cli.run import run
-from tradewind.cli.serve import serve
-from tradewind.cli.split import merge, split
-from tradewind.cli.status import describe, stats, status, stop
-from tradewind.cli.streams import queries, streams
+from tradewind.cli.messages import BAD_INPUT, FAILED, plain_typer
 from tradewind.errors import DeploymentError, InputError, TradewindError
 
-app = typer.Typer(
+COMMANDS = {
+    "check": "check",
+    "plan": "plan",
+    "explain": "explain",
+    "run": "run",
+    "results": "results",
+    "streams": "streams",
+    "queries": "streams",
+    "serve": "serve",
+    "agent": "agent",
+    "token": "membership",
+    "revoke": "membership",
+    "apply": "apply",
+    "status": "status",
+    "describe": "status",
+    "stats": "status",
+    "move": "move",
+    "split": "split",
+    "merge": "split",
+    "stop": "status",
+    "demo": "demo",
+    "experiment": "experiment",
+    "doctor": "doctor",
+    "prepare": "prepare",
+}
+"""The commands, and the modules of this package that they are in. A module is loaded when its command is called: what
+planning and running need takes longer to load than `check` takes to answer.
+"""
+
+
+class _Loaded(UserDict[str, Any]):
+    """The commands, each loaded when it is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        found = getattr(importlib.import_module(f"tradewind.cli.{COMMANDS[name]}"), name)
+        if not isinstance(found, typer.Typer):
+            alone = plain_typer()
+            alone.command(name)(found)
+            found = alone
+        command = get_command(found)
+        command.name = name
+        return command
+
+
+class _Commands(TyperGroup):
+    """Knows the commands by name without loading them."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = _Loaded(COMMANDS)
+
+    def list_commands(self, ctx: object) -> list[str]:
+        """In the order in which people meet them."""
+        return list(COMMANDS)
+
+
+app = plain_typer(
     name="tradewind",
     help="Continuous queries over streams that live in many places.",
     no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+    cls=_Commands,
 )
-app.command()(check)
-app.command()(plan)
-app.command()(explain)
-app.command()(run)
-app.command()(results)
-app.command()(streams)
-app.add_typer(queries, name="queries")
-app.command()(serve)
-app.command()(agent)
-app.command()(token)
-app.command()(revoke)
-app.command()(apply)
-app.command()(status)
-app.command()(describe)
-app.command()(stats)
-app.command()(move)
-app.command()(split)
-app.command()(merge)
-app.command()(stop)
-app.command()(demo)
-app.command()(experiment)
-app.command()(doctor)
 
 
 def _show_version(wanted: bool) -> None:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -25,6 +25,11 @@ FAILED, BAD_INPUT = 1, 2
 JsonLogs = Annotated[bool, typer.Option("--json-logs", help="Messages as JSON, one a line.")]
 
 _writing = threading.Lock()
+
+
+def plain_typer(**settings: Any) -> typer.Typer:
+    """Commands whose help and errors are plain text."""
+    return typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, **settings)
 
 
 @contextmanager

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tradewind.cli.aligning import aligned, amount
 from tradewind.cli.check import AsJson, File
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.frontends.deployment.file import deployment
@@ -142,21 +143,6 @@ def _links(report: Report) -> list[str]:
     rows.append(("all links", f"{amount(total[0][0])} B/s", amount(total[0][1]), f"{amount(total[1][0])} B/s",
                  amount(total[1][1])))  # fmt: skip
     return aligned(rows)
-
-
-def amount(value: float) -> str:
-    """A number with three figures, and thousands set apart.
-
-    >>> amount(1234.6), amount(0.012345)
-    ('1,235', '0.0123')
-    """
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of texts with their columns one below the other."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def tree(report: Report, query: str) -> list[str]:

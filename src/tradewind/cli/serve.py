@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -166,9 +167,20 @@ def _hand_out(coordinator: Coordinator, sites: list[str], url: str, say: Say) ->
 def interruptible() -> Iterator[threading.Event]:
     """An event that signals set, so that all ends in order."""
     stopping = threading.Event()
-    before = {number: signal.signal(number, lambda *_: stopping.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    # Not by the handler itself: it interrupts the main thread, which may hold the event's own lock just then.
+    signals: SimpleQueue[bool] = SimpleQueue()
+    before = {number: signal.signal(number, lambda *_: signals.put(True)) for number in (signal.SIGINT, signal.SIGTERM)}
+    listener = threading.Thread(target=_passed_on, args=(signals, stopping), name="tradewind-signals", daemon=True)
+    listener.start()
     try:
         yield stopping
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        signals.put(False)
+        listener.join()
+
+
+def _passed_on(signals: SimpleQueue[bool], stopping: threading.Event) -> None:
+    while signals.get():
+        stopping.set()

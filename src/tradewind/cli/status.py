@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from tradewind.cli.aligning import aligned
 from tradewind.cli.at import At, client_of
 from tradewind.cli.check import AsJson
 from tradewind.cli.flows import table_of
-from tradewind.cli.plan import aligned
 from tradewind.errors import RunError
 
 Wait = Annotated[

@@ -13,10 +13,11 @@ from typing import Annotated, Any
 
 import typer
 
+from tradewind.cli.aligning import aligned
 from tradewind.cli.at import At, client_of
 from tradewind.cli.check import AsJson
+from tradewind.cli.messages import plain_typer
 from tradewind.cli.places import Backbone, State, state_of
-from tradewind.cli.plan import aligned
 from tradewind.errors import InputError
 from tradewind.frontends.deployment.file import deployment, deployment_with
 
@@ -32,7 +33,7 @@ Files = Annotated[
 ]
 QueryName = Annotated[str, typer.Argument(help="The query.", show_default=False)]
 
-queries = typer.Typer(help="The queries of a run that is going on, here or on a cluster.", no_args_is_help=True)
+queries = plain_typer(help="The queries of a run that is going on, here or on a cluster.", no_args_is_help=True)
 
 
 def streams(

@@ -12,12 +12,14 @@ from tradewind.errors import InputError
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.secrets import tables_of
 from tradewind.spark.buckets.dispatch import needs_arrival
+from tradewind.spark.carrying import Carrier, Origin
 from tradewind.spark.delivery import Totals, Wish
 from tradewind.spark.engine import Engine
 from tradewind.spark.intake import Intake
 from tradewind.spark.query import Report, Running
 from tradewind.spark.session import Session, start
-from tradewind.spark.sinks import Sink
+from tradewind.spark.sinks import Pulled, Sink
+from tradewind.spark.sources.push import Kept, inbox_of
 from tradewind.spark.sources.reading import reader
 from tradewind.spark.sources.survey import Survey
 
@@ -35,6 +37,7 @@ class Alone:
     until_done: bool
     interval: float
     on_batch: Callable[[Report], None]
+    kept: Kept
     spark: Session | None = None
     running: Running | None = None
 
@@ -56,8 +59,19 @@ class Alone:
             spark, self.graph, self.state / "memory", origins, horizon=self.horizon, buckets=cores, **tables
         )
         wishes = [Wish(name, self.graph[name], query.tentative) for name, query in self.found.queries.items()]
-        intake = Intake(readers, arrival=any(needs_arrival(node) for node in self.graph))
-        self.running = Running(spark, engine, intake, wishes, self.sinks, self.state, self.on_batch)
+        carrier = Carrier(
+            {
+                number: Origin(one.stream, inbox_of(self.state, one.stream, one.origin))
+                for number, one in enumerate(readers)
+                if one.format == "push"
+            },
+            self.kept,
+        )
+        pulled = [wish.operator for wish in wishes if isinstance(self.sinks[wish.name], Pulled)]
+        self.kept.wanted = any(map(carrier.carries, pulled))
+        arrival = self.kept.wanted or any(map(needs_arrival, self.graph))
+        intake = Intake(readers, arrival=arrival)
+        self.running = Running(spark, engine, intake, wishes, self.sinks, self.state, self.on_batch, carrier=carrier)
         self.running.start(interval=None if self.until_done else self.interval)
 
     def wait(self, seconds: float | None = None) -> bool:

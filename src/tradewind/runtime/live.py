@@ -82,6 +82,7 @@ class Live:
             self.planned = planned(self._found, planner or "exact", state=self.state)
         claim(self.state, self._identity(written))
         reports = on_batch or (lambda _: None)
+        self._pushes = Pushes(self.state)
         self._runner: Alone | Sites
         if self.site is not None:
             graph = rewrite(written, AT_ONE_SITE).graph
@@ -95,11 +96,11 @@ class Live:
                 until_done,
                 interval,
                 reports,
+                self._pushes.kept,
                 spark,
             )
         else:
             self._runner = self._many(until_done, reports, network or Network(), spark)
-        self._pushes = Pushes(self.state)
 
     def _many(
         self, until_done: bool, reports: Callable[[Report], None], network: Network, spark: Session | None

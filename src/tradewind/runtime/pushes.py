@@ -10,7 +10,7 @@ import pyarrow as pa
 from tradewind.errors import InputError, unknown
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.spark.sources.gathering import Gatherer
-from tradewind.spark.sources.push import Inbox
+from tradewind.spark.sources.push import Inbox, Kept, inbox_of
 
 
 class Pushes:
@@ -18,6 +18,7 @@ class Pushes:
 
     def __init__(self, state: Path) -> None:
         self._state = state
+        self.kept = Kept()
         self._inboxes: dict[tuple[str, str], Gatherer] = {}
 
     def enqueue(
@@ -35,8 +36,12 @@ class Pushes:
                 hint=f"its pushed origins: {', '.join(pushed) or 'none; declare one with format: push'}.",
             )
         if (stream, chosen) not in self._inboxes:
-            place = self._state / "inbox" / stream / chosen
-            inbox = Inbox(place, declared.source.schema, revisions=declared.source.revisions)
+            inbox = Inbox(
+                inbox_of(self._state, stream, chosen),
+                declared.source.schema,
+                revisions=declared.source.revisions,
+                kept=self.kept,
+            )
             self._inboxes[stream, chosen] = Gatherer(inbox)
         return self._inboxes[stream, chosen].enqueue(rows)
 

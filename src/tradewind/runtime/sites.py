@@ -44,8 +44,14 @@ _GATHERED = 4.0
 """It waits for so many of the times that a fragment would take if it were timed: what comes in several batches is sent
 on as often, and a top in rounds then changes its thresholds each time.
 """
+_PLACES = (os.cpu_count() or 1) + 2
+"""So many fragments work at once."""
 _MERGING = 2
 """The places of a fragment that reads channels: what all others send comes together there, and is waited for."""
+_CROWDED = 2 * _PLACES
+"""With more fragments than this, one that reads channels works alone: else its batches, which hold what all others have
+sent meanwhile, take two to three times as long. With fewer that would cost more than it gives.
+"""
 _PATIENCE = 30_000_000
 """So far, in microseconds, an origin may be behind the others where no freshness is wished."""
 
@@ -62,7 +68,7 @@ class Sites:
     _closed: set[str] = field(default_factory=set)
     _watching: threading.Lock = field(default_factory=threading.Lock)
     _gates: Gatekeeper | None = None
-    _turns: Turns = field(default_factory=lambda: Turns((os.cpu_count() or 1) + 2))
+    _turns: Turns = field(default_factory=lambda: Turns(_PLACES))
     _starts: int = 0
     _brakes: dict[str, Brake] = field(default_factory=dict)
 
@@ -193,7 +199,8 @@ class Sites:
         return Assembling(self.setting, self.wiring).fragment(fragment, spark, self._starts, brake.taken)
 
     def _turn(self, fragment: Fragment) -> Turn:
-        return partial(self._turns.taken, _MERGING if fragment.inputs else 1)
+        merging = _MERGING if len(self.setting.own) <= _CROWDED else _PLACES
+        return partial(self._turns.taken, merging if fragment.inputs else 1)
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait for the end of a finite run, or so long; whether it has ended. What went wrong anywhere is raised."""

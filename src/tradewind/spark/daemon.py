@@ -14,6 +14,7 @@ from pyspark.daemon import manager
 
 _FOR_WORKERS = (
     "pyarrow.compute",
+    "pyarrow.dataset",  # which imports pandas
     "pyspark.worker",
     "tradewind.spark.bucketed",
     "tradewind.spark.channels.inlets",

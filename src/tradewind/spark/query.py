@@ -25,6 +25,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from tradewind.algebra.graph import Graph
 from tradewind.errors import RunError, TradewindError
+from tradewind.spark.carrying import Carrier
 from tradewind.spark.changing import require_sound
 from tradewind.spark.channels.outlets import Outlet
 from tradewind.spark.columns import WEIGHT
@@ -32,7 +33,7 @@ from tradewind.spark.delivery import Totals, Wish, deliverable, totals_in
 from tradewind.spark.engine import Deltas, Engine
 from tradewind.spark.intake import Intake, Taken
 from tradewind.spark.session import FEW, compile_plans
-from tradewind.spark.sinks import Note, Sink
+from tradewind.spark.sinks import Note, Pulled, Sink
 from tradewind.spark.sources.survey import Survey
 from tradewind.spark.step import Step
 from tradewind.spark.weights import is_unit
@@ -75,6 +76,8 @@ class Running:
     outlets: Mapping[str, Outlet] = field(default_factory=dict)
     turn: Callable[[], AbstractContextManager[None]] = nullcontext
     """Within this a batch is done, so that others on the same machine need not do theirs at the same time."""
+    carrier: Carrier = field(default_factory=Carrier)
+    """Gives answers to those who pull them without Spark's help, where all that is in them was pushed."""
     failure: BaseException | None = None
     _query: StreamingQuery | None = None
     _wanted: tuple[Graph, Callable[[], None]] | None = None
@@ -213,6 +216,10 @@ class Running:
         staged: dict[str, Note] = {}
         totals = self.totals
         for wish in self.wishes:
+            if note := self._carried(wish, deltas[wish.name], f"batch-{batch:08}"):
+                staged[wish.name] = note
+                totals[wish.name] += Totals(note["final"])
+                continue
             rows = deliverable(wish, step, deltas[wish.name])
             closing = self.folder / "closing" / wish.name
             if closing.is_dir():
@@ -222,6 +229,7 @@ class Running:
                 sure = is_unit(wish.operator) and not closing.is_dir()
                 staged[wish.name], more = self._stage(wish.name, rows, f"batch-{batch:08}", sure=sure)
                 totals[wish.name] += more
+        self.carrier.done()
         channels = {"sent": sent, "positions": taken.positions, "closed": taken.closed} if self._has_channels else {}
         read = _added(self.engine.memory.committed.notes.get("read", {}), taken.surveys)
         return {"deliveries": staged, "totals": _plain(totals), "closing": None, "read": read, **channels}
@@ -248,6 +256,14 @@ class Running:
                 totals[wish.name] += more
         channels = {"sent": sent} if self._has_channels else {}
         return {"deliveries": staged, "totals": _plain(totals), "closing": True, **channels}
+
+    def _carried(self, wish: Wish, news: DataFrame | None, label: str) -> Note | None:
+        """Hand the rows of a query to who pulls them as they were pushed, where that is all that there is to do."""
+        sink = self.sinks[wish.name]
+        if news is None or not isinstance(sink, Pulled):
+            return None
+        rows = self.carrier.brought(wish.operator, news)
+        return None if rows is None else sink.hold(rows, label)
 
     def _stage(self, name: str, rows: DataFrame, label: str, *, sure: bool = False) -> tuple[Note, Totals]:
         """Hand rows to a query's sink, and count them."""

@@ -18,8 +18,11 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from tradewind.spark import archive
+from tradewind.spark.classes import Remembered
 from tradewind.spark.expressions import SETTINGS
 
+_JAVA = "spark.driver.extraJavaOptions"
 CHECKPOINTS = "spark.sql.streaming.checkpointFileManagerClass"
 
 _SETTINGS = {
@@ -49,8 +52,7 @@ _SETTINGS = {
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "20000",
     # Deep plans overflow the stack of the thread that prints or optimises them.
     # Arrow would check bounds at each value that it writes, after Spark has: a fifth of the way to Python.
-    "spark.driver.extraJavaOptions": "-Xss16m -XX:+UseG1GC -Darrow.enable_unsafe_memory_access=true "
-    "-Darrow.enable_null_check_for_get=false",
+    _JAVA: "-Xss16m -XX:+UseG1GC -Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false",
 }
 
 Session = SparkSession
@@ -62,6 +64,7 @@ _LONGEST = 60
 
 FEW = 200_000
 """Fewer rows than this are done sooner if Spark does not compile their plans, and fit one part on their way."""
+_FEW_PARTITIONS = 4
 
 
 def start(
@@ -78,6 +81,7 @@ def start(
         **_SETTINGS,
         **_sockets(folder),
         **SETTINGS,
+        _JAVA: f"{_SETTINGS[_JAVA]} {archive.used()}".strip(),
         "spark.driver.memory": memory,
         "spark.sql.shuffle.partitions": str(cores),
         "spark.default.parallelism": str(cores),
@@ -169,6 +173,15 @@ def forget(session: SparkSession) -> None:
     _let_go()
 
 
+def end_java() -> None:
+    """Let Java end, and wait for that: what it does at its end is done then."""
+    gateway = SparkContext._gateway  # noqa: SLF001 - PySpark lets Java end only with this process
+    if gateway is not None:
+        _let_go()
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
+
+
 def _let_go() -> None:
     """Forget a Java that is not there any more."""
     gateway = SparkContext._gateway  # noqa: SLF001 - PySpark has no other way to begin again
@@ -188,17 +201,20 @@ def _start_java(settings: Mapping[str, str]) -> None:
         conf = SparkConf().setAll(list(settings.items()))
         gateway = launch_gateway(conf, {"start_new_session": True})  # type: ignore[no-untyped-call] # PySpark has no types here
         SparkContext._ensure_initialized(gateway=gateway, conf=conf)  # noqa: SLF001 - as above
+        SparkContext._jvm = Remembered.of(SparkContext._jvm)  # noqa: SLF001 - as above
 
 
 def compile_plans(session: SparkSession, rows: int) -> None:
-    """Let Spark compile plans for many rows and interpret them for few.
+    """Let Spark compile plans for many rows and change them as it sees these, and do neither for few.
 
     Plans of one run are compiled once, in its first batches: for some ten thousand rows that takes longer than all the
-    rest.
+    rest. With few partitions there is also nothing to gain from putting them together while a plan is at work.
     """
     many = rows >= FEW
+    adaptive = many or int(session.conf.get("spark.sql.shuffle.partitions") or 1) > _FEW_PARTITIONS
     session.conf.set("spark.sql.codegen.wholeStage", str(many).lower())
     session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if many else "NO_CODEGEN")
+    session.conf.set("spark.sql.adaptive.enabled", str(adaptive).lower())
 
 
 @contextmanager

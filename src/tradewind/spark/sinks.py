@@ -163,10 +163,15 @@ def _brought(rows: DataFrame, *, sure: bool) -> tuple[pa.Table, Totals]:
     if not sure:
         found = rows.toArrow()
         return found, totals_of(found)
-    found = rows.drop(FINAL, WEIGHT).toArrow()
-    for name, value in ((FINAL, pa.scalar(True)), (WEIGHT, pa.scalar(1, pa.int64()))):
-        found = found.append_column(name, pa.repeat(value, found.num_rows))
+    found = _surely(rows.drop(FINAL, WEIGHT).toArrow())
     return found, Totals(final=found.num_rows)
+
+
+def _surely(rows: pa.Table) -> pa.Table:
+    """Rows each of which is final and counts for one."""
+    for name, value in ((FINAL, pa.scalar(True)), (WEIGHT, pa.scalar(1, pa.int64()))):
+        rows = rows.append_column(name, pa.repeat(value, rows.num_rows))
+    return rows
 
 
 class Dequeuer:
@@ -198,6 +203,11 @@ class Pulled:
         """Bring the rows into this process."""
         self._staged, totals = _brought(rows, sure=sure)
         return {"label": label, **asdict(totals)}
+
+    def hold(self, rows: pa.Table, label: str) -> Note:
+        """Stage rows that are in this process already, each of them final."""
+        self._staged = _surely(rows)
+        return {"label": label, **asdict(Totals(final=rows.num_rows))}
 
     def publish(self, note: Note) -> None:
         """Put them where they are waited for."""

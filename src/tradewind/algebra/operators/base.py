@@ -16,6 +16,8 @@ from tradewind.errors import InputError
 class Operator(ABC):
     """A node of a graph. Two nodes are equal when all they say, down to their sources, is equal."""
 
+    inputs: tuple[Operator, ...] = field(init=False, repr=False)
+    """The nodes this one reads, in order."""
     schema: Schema = field(init=False, repr=False)
     fingerprint: str = field(init=False, repr=False)
     append_only: bool = field(init=False, repr=False)
@@ -26,6 +28,7 @@ class Operator(ABC):
     """Whether the node only abbreviates others (see `expand`)."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "inputs", self._read())
         try:
             schema = self.output()
         except InputError as error:
@@ -65,9 +68,7 @@ class Operator(ABC):
         """The operator's name in texts and files."""
         return type(self).__name__.lower()
 
-    @property
-    def inputs(self) -> tuple[Operator, ...]:
-        """The nodes this one reads, in order."""
+    def _read(self) -> tuple[Operator, ...]:
         found: list[Operator] = []
         for name in self.takes:
             value = getattr(self, name)

@@ -128,9 +128,10 @@ class Coordinator(Arranging):
                     f"epoch {self._desired.epoch} is wanted by now, not {expected_epoch}.",
                     hint="somebody else has changed it: look at the difference again.",
                 )
-            if self._desired.wanted is not None:
-                self._settled()
             changes = self._changed(text, called, planner, until_done, fresh)
+            if changes.before is not None and not changes.nothing:
+                # What stays as it is may be on its way: a coordinator that died meanwhile is started as it was before.
+                self._settled()
             shown = self._shown(changes, held)
             delivered.refuse(shown["delivered"])
             if not changes.nothing and changes.after is not None:

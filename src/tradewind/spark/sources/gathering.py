@@ -43,7 +43,7 @@ class Gatherer:
             self._changed.wait_for(lambda: self._bytes < _MOST_BYTES or self._failure is not None)
             self._raise_failure()
             self._waiting.append(table)
-            self._bytes += table.nbytes
+            self._bytes += self._inbox.size(table)
             self._changed.notify_all()
         return int(table.num_rows)
 
@@ -77,14 +77,14 @@ class Gatherer:
         while (taken := self._next()) is not None:
             failure: Exception | None = None
             try:
-                self._inbox.write(taken[0] if len(taken) == 1 else pa.concat_tables(taken).combine_chunks())
+                self._inbox.write(pa.concat_tables(taken))
             except (OSError, MemoryError, pa.ArrowException) as error:
                 failure = error
             with self._changed:
                 self._writing, self._failure = False, failure
                 if failure is not None:
                     self._waiting = [*taken, *self._waiting]
-                    self._bytes = sum(table.nbytes for table in self._waiting)
+                    self._bytes = sum(map(self._inbox.size, self._waiting))
                 self._changed.notify_all()
 
     def _next(self) -> list[pa.Table] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,6 +26,45 @@ from tradewind.spark.types import arrow_schema, to_arrow
 _MILLISECOND = 1_000_000
 _PAGE = 8_000_000
 """Pages are written one by one: with fewer of them a file is written a quarter faster."""
+_SHORT = 1_000
+"""Chunks of fewer rows than this are put together before they are written: each of them has its price."""
+_HALVED = 4_000_000
+"""So many bytes are written as two files at once."""
+
+
+class Kept:
+    """Tables that have been pushed and are in this process still, by their files, for as long as somebody wants them:
+    to take them from here is quicker than to read them again. For what does not fit the oldest are let go.
+    """
+
+    def __init__(self, most_bytes: int = 1_000_000_000) -> None:
+        self.wanted = False
+        self._most = most_bytes
+        self._tables: dict[Path, tuple[pa.Table, int]] = {}
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def put(self, file: Path, table: pa.Table, size: int) -> None:
+        """Keep a table, if it is wanted and there is room without those that were put here before."""
+        with self._lock:
+            if not self.wanted or size > self._most:
+                return
+            while self._bytes + size > self._most:
+                self._bytes -= self._tables.pop(next(iter(self._tables)))[1]
+            self._tables[file] = table, size
+            self._bytes += size
+
+    def get(self, file: Path) -> pa.Table | None:
+        """The table that went into a file, if it is here."""
+        with self._lock:
+            found = self._tables.get(file)
+        return found[0] if found is not None else None
+
+    def forget(self, upto: Path) -> None:
+        """Let go of a file's table, and of those that went into the same folder before."""
+        with self._lock:
+            for file in [one for one in self._tables if one.parent == upto.parent and one.name <= upto.name]:
+                self._bytes -= self._tables.pop(file)[1]
 
 
 class Inbox:
@@ -33,8 +73,9 @@ class Inbox:
     Spark reads files in the order of the times of their last change, so these grow with each file, as its number does.
     """
 
-    def __init__(self, folder: Path, schema: Schema, *, revisions: bool = False) -> None:
+    def __init__(self, folder: Path, schema: Schema, *, revisions: bool = False, kept: Kept | None = None) -> None:
         self._folder = folder
+        self._kept = kept or Kept()
         self._source = Source(folder.parent.name, schema, revisions=revisions)
         self._schema = Schema((*schema.columns, (WEIGHT, BIGINT))) if revisions else schema
         self._arrow = arrow_schema(self._schema)
@@ -42,6 +83,7 @@ class Inbox:
         self._lock = threading.Lock()
         folder.mkdir(parents=True, exist_ok=True)
         self._last = max((int(file.stem.removeprefix("rows-")) for file in folder.glob("rows-*.parquet")), default=0)
+        self._row_bytes = _row_bytes(self._arrow)
 
     def enqueue(self, rows: pa.Table | Sequence[GivenRow]) -> int:
         """Put rows in, a table or tuples, and say how many; once this returns they will be read.
@@ -57,26 +99,42 @@ class Inbox:
         """Rows in the declared columns and types; an error that says what does not fit."""
         return self._converted(rows) if isinstance(rows, pa.Table) else self._checked(rows)
 
+    def size(self, table: pa.Table) -> int:
+        """The bytes of fitting rows."""
+        return table.num_rows * self._row_bytes if self._row_bytes is not None else int(table.nbytes)
+
     def write(self, table: pa.Table) -> None:
-        """Put fitting rows in, as one file."""
+        """Put fitting rows in, in their order, as one file or, if they are many, as two that are written at once."""
+        half = table.num_rows // 2
+        halves = [table.slice(0, half), table.slice(half)] if half and self.size(table) > _HALVED else [table]
         # Names that begin with a dot are passed over by Spark.
-        partial = self._folder / f".partial-{os.getpid()}-{threading.get_ident()}"
+        own = f".partial-{os.getpid()}-{threading.get_ident()}"
+        partials = [self._folder / f"{own}-{number}" for number in range(len(halves))]
         try:
-            self._write_file(table, partial)
+            if len(halves) == 1:
+                self._write_file(table, partials[0])
+            else:
+                with ThreadPoolExecutor(len(halves)) as both:
+                    list(both.map(self._write_file, halves, partials))
         except BaseException:
             # On a full disk every byte counts.
-            with suppress(OSError):
-                partial.unlink(missing_ok=True)
+            for partial in partials:
+                with suppress(OSError):
+                    partial.unlink(missing_ok=True)
             raise
         with self._lock:
-            written = partial.stat()
-            self._last = max(written.st_mtime_ns // _MILLISECOND, self._last + 1)
-            os.utime(partial, ns=(written.st_atime_ns, self._last * _MILLISECOND))
-            partial.rename(self._folder / f"rows-{self._last:015}.parquet")
+            for partial, half in zip(partials, halves, strict=True):
+                self._kept.put(self._publish(partial), half, self.size(half))
+
+    def _publish(self, partial: Path) -> Path:
+        written = partial.stat()
+        self._last = max(written.st_mtime_ns // _MILLISECOND, self._last + 1)
+        os.utime(partial, ns=(written.st_atime_ns, self._last * _MILLISECOND))
+        return partial.rename(file_of(self._folder, self._last))
 
     def _write_file(self, table: pa.Table, path: Path) -> None:
         pq.write_table(
-            table,
+            _compact(table),
             path,
             compression="none",
             use_dictionary=False,
@@ -108,3 +166,28 @@ class Inbox:
 
     def _hint(self) -> str:
         return f"the stream's columns: {self._source.schema}."
+
+
+def inbox_of(state: Path, stream: str, origin: str) -> Path:
+    """Where rows that are pushed at an origin of a stream go, in the state of a run."""
+    return state / "inbox" / stream / origin
+
+
+def file_of(folder: Path, time: int) -> Path:
+    """The file in an inbox that was last changed at a time, in milliseconds."""
+    return folder / f"rows-{time:015}.parquet"
+
+
+def _row_bytes(schema: pa.Schema) -> int | None:
+    """The bytes of a row, where all rows have as many."""
+    types = [field.type for field in schema]
+    simple = all(pa.types.is_primitive(one) or pa.types.is_decimal(one) for one in types)
+    return -(-sum(one.bit_width for one in types) // 8) if simple else None
+
+
+def _compact(table: pa.Table) -> pa.Table:
+    """The table in chunks that are worth it; columns without NULLs say so, and are written a third faster."""
+    if table.num_rows < _SHORT * max((column.num_chunks for column in table.columns), default=0):
+        table = table.combine_chunks()
+    sure = [field.with_nullable(table[field.name].null_count > 0) for field in table.schema]
+    return pa.table(table.columns, schema=pa.schema(sure, table.schema.metadata))

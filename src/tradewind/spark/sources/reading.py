@@ -15,6 +15,7 @@ from tradewind.frontends.deployment.deployment import DeclaredStream, Deployment
 from tradewind.spark.sources.generator import Tickets
 from tradewind.spark.sources.options import checked
 from tradewind.spark.sources.places import place_of
+from tradewind.spark.sources.push import inbox_of
 from tradewind.spark.sources.readers import Desk, FileReader, GeneratedReader, Known, Plan
 
 
@@ -56,7 +57,7 @@ def reader(stream: DeclaredStream, name: str, origin: str, base: Path, state: Pa
         if known.format == "push":
             if declared.path is not None:
                 raise InputError("rows that are pushed have no path.", hint="leave it out.")
-            return FileReader(known, options, state / "inbox" / name / origin)
+            return FileReader(known, options, inbox_of(state, name, origin))
         return FileReader(known, options, place_of(declared.path, base))
     except TradewindError as error:
         raise error.at(f"streams.{name}.at.{origin}") from None
