@@ -11,7 +11,7 @@ from tests.cluster.test_moving import FILE
 from tests.cluster.test_moving_state import MORE, wanted
 from tradewind.errors import InputError, RunError, UnknownNameError
 from tradewind.fragments.deployed import Deployed
-from tradewind.fragments.sharing import places
+from tradewind.fragments.parting import places
 from tradewind.frontends.deployment.check import load
 from tradewind.frontends.deployment.file import deployment
 from tradewind.runtime.cluster.changes import begins_anew
@@ -191,7 +191,7 @@ def test_a_changed_file_leaves_splits_as_they_are(tmp_path) -> None:
     assert not begins_anew(after, more, {})
     found = found_split(more, "best")
     assert found is not None
-    assert [one.site for one in places(more.deployed, found.sharing)] == ["depot", "depot~2"]
+    assert [one.site for one in places(more.deployed, found.parting)] == ["depot", "depot~2"]
 
 
 def heated(fragment: str, seconds: float, rows: int, count: int = 12, start: float = 0.0) -> Heat:
@@ -220,7 +220,7 @@ def test_a_site_splits_what_is_hot_and_merges_what_is_idle(tmp_path) -> None:
     assert proposals(before, "north", {"north~2": "x"}, heated(leaf, 4.0, 50_000), 50.0) == [], "it cannot be split"
 
     after = split_over(before, 2)
-    home = places(after.deployed, after.splits[0].sharing)[0].name
+    home = places(after.deployed, after.splits[0].parting)[0].name
     assert proposals(after, "depot", members, heated(home, 4.0, 50_000), 50.0) == [], "it is split already"
     lazy = heated(home, 0.01, 3, count=700)
     assert [one.kind for one in proposals(after, "depot", members, lazy, 700.0)] == ["merge"]

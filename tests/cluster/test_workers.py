@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
@@ -79,3 +80,21 @@ def test_a_fragment_is_split_over_two_agents_of_its_site(tmp_path):
         assert begun["fragment"] in yard.status()["sites"]["hq"]["fragments"]
         assert yard.at_work(worker) == 0
         assert [one["state"] for one in yard.status()["moves"]] == ["done", "done"]
+        _root_moves(yard, begun["fragment"])
+
+
+def _root_moves(yard: Yard, root: str) -> None:
+    """What merges and delivers goes to another site, where only its work is done, and comes back to be one again."""
+    with yard.selling():
+        gone = json.loads(yard.command("move", "best", "north", "--json"))
+        assert (gone["source"], gone["target"], gone["state"]) == ("hq", "north", "done")
+        assert gone["state_bytes"] > 0
+        assert [one["state"] for one in yard.status()["splits"]] == ["apart"]
+        assert gone["arrives_as"] in yard.status()["sites"]["north"]["fragments"]
+        time.sleep(5)
+        back = yard.command("move", "best", "hq")
+        print(gone, back)
+        assert "runs at hq" in back
+        yard.until_split(None)
+    yard.check()
+    assert root in yard.status()["sites"]["hq"]["fragments"]

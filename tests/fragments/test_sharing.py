@@ -14,7 +14,8 @@ from tests.rewrites.comparing import same_answers
 from tradewind.algebra.graph import Graph
 from tradewind.errors import InputError
 from tradewind.fragments.deployed import Deployed, Fragment
-from tradewind.fragments.sharing import MOST, Sharing, merged, places, split
+from tradewind.fragments.parting import merged, places, split
+from tradewind.fragments.sharing import MOST, Sharing
 from tradewind.fragments.written import fragment_from_data, fragment_to_data, from_data, to_data
 
 SECOND = 1_000_000

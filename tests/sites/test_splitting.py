@@ -1,4 +1,4 @@
-"""A fragment that is split at its site while rows come, and made one again: its answer is what it would have been."""
+"""A fragment that is cut into parts while rows come, and made one again: its answer is what it would have been."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from tradewind.spark.memory import last_commit
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-TEXTS = {"sent on": FILE, "delivered": FILE.replace("pin: {merge: depot}", "pin: {merge: hq}")}
+DELIVERED = FILE.replace("pin: {merge: depot}", "pin: {merge: hq}")
+CASES = {"sent on": (FILE, 2), "delivered": (DELIVERED, 2), "set apart from its answers": (DELIVERED, 1)}
 
 
 class Hall(Market):
@@ -78,10 +79,10 @@ class Hall(Market):
         expected = self.expected()
         self.until_holds(lambda: self.answer() == expected, "the answer is right")
 
-    def asked(self) -> Wanted:
-        """What is wanted so that it is split, and stays where it is."""
+    def asked(self, parts: int) -> Wanted:
+        """What is wanted so that it is in parts, and stays where it is."""
         whole, term = to_split(self.wanted, "best"), self.wanted.term + 1
-        return replace(self.wanted, recut=Recut(term, Split(whole, term, (whole.site,) * 2)), term=term)
+        return replace(self.wanted, recut=Recut(term, Split(whole, term, (whole.site,) * parts)), term=term)
 
     def recut(self, asked: Wanted, *, dying: bool = False) -> None:
         part, recut = SiteRecut(self.home, self.folder / "state", time.perf_counter), asked.recut
@@ -110,17 +111,17 @@ class Hall(Market):
 
     def positions(self) -> list[dict]:
         """How far the shares have read."""
-        shares = self.wanted.splits[0].sharing.shares
+        shares = self.wanted.splits[0].parting.shares
         return [last_commit(self.sites.setting.folder(one) / "memory").notes["positions"] for one in shares]
 
 
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_a_fragment_is_split_and_made_one_again(spark, tmp_path, text):
+@pytest.mark.parametrize(("text", "parts"), CASES.values(), ids=CASES)
+def test_a_fragment_is_cut_and_made_one_again(spark, tmp_path, text, parts):
     with Hall(spark, tmp_path, text) as hall:
         hall.sell()
         hall.check()
         hall.sell()
-        hall.recut(hall.asked(), dying=text == FILE)
+        hall.recut(hall.asked(parts), dying=text == FILE or parts == 1)
         names = [one.name for one in hall.wanted.deployed.fragments]
         assert set(hall.sites.running) == set(names)
         for _ in range(3):
@@ -129,19 +130,19 @@ def test_a_fragment_is_split_and_made_one_again(spark, tmp_path, text):
         assert all(set(one) == set(hall.positions()[0]) for one in hall.positions())
         if text == FILE:
             hall.restart()
-        # One share is behind the other when they are made one.
-        first = hall.wanted.splits[0].sharing.shares[0]
-        hall.sites.brake(first.name, 30)
-        for _ in range(2):
-            hall.sell()
-        hall.until_holds(lambda: hall.positions()[0] != hall.positions()[1], "the other one goes on")
+        if parts > 1:
+            # One share is behind the other when they are made one.
+            hall.sites.brake(hall.wanted.splits[0].parting.shares[0].name, 30)
+            for _ in range(2):
+                hall.sell()
+            hall.until_holds(lambda: hall.positions()[0] != hall.positions()[1], "the other one goes on")
         joining = next_step(merge_begun(hall.wanted, "best"), lambda: Roads.of(hall.found))
         assert joining is not None
         assert joining.recut is not None
         whole = joining.recut.split.whole
         hall.recut(joining)
         assert whole.name in hall.sites.running
-        assert not [name for name in hall.wanted.deployed.channels if name.startswith("share-")]
+        assert not [name for name in hall.wanted.deployed.channels if name.startswith(("share-", "answer-"))]
         hall.sell()
         hall.check()
         assert sum(hall.answer().values()) > 0

@@ -1,4 +1,6 @@
-"""A fragment that is split by key while it works, and made whole again, gives the answer that it would have given."""
+"""A fragment that is split by key, or taken apart from its answers, while it works, and made whole again, gives the
+answer that it would have given.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,11 @@ from tradewind.algebra.aggregates import parse_aggregate
 from tradewind.algebra.expressions.typing import parse_expression
 from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.aggregation import Aggregate, Finish, Merge, Partial, detached
-from tradewind.algebra.operators.core import Map, Source, Top, Union
+from tradewind.algebra.operators.core import Band, Join, Map, Source, Top, Union
 from tradewind.algebra.schema import parse_schema
 from tradewind.fragments.deployed import Channel, Fragment
+from tradewind.fragments.detaching import Detaching
+from tradewind.fragments.parting import Parting, channels
 from tradewind.fragments.sharing import Sharing
 from tradewind.interpreter.run import Run
 from tradewind.runtime.recut import gathered, parted
@@ -87,6 +91,26 @@ CASES = {
     "sessions": lambda: grouped("session", "count(*)", "max(b)", keys=("k",)),
     "values": lambda: grouped("values", "count(*)", revised=False, keys=("k",)),
     "groups of groups": twice,
+}
+
+
+def counted():
+    """Neighbours are remembered in files of buckets, which cannot be dealt out by key."""
+    return grouped("counted with timeout", "count(*)", "sum(b)", keys=("k",), revised=False)
+
+
+def paired():
+    """Rows of one site meet those of the other."""
+    one, two = (source(origin, revised=True) for origin in ORIGINS)
+    renamed = tuple((f"r_{name}", parse_expression(name, two.schema)) for name in ("ts", "k", "b"))
+    return (one, two), Join(
+        one, Map(two, renamed), "left", (("k", "r_k"),), Band("ts", "r_ts", -5 * SECOND, 5 * SECOND)
+    )
+
+
+APART = {name: CASES[name] for name in ("merged", "best of all", "sliding and taken back")} | {
+    "counted": counted,
+    "joined": paired,
 }
 
 
@@ -172,7 +196,7 @@ class Site:
         self.whole = Fragment("hq", Graph.of(answer=node), self.inputs, (), ("answer",))
         self.pieces = [self._piece(self.whole, "whole-0")]
         self.waiting: dict[tuple[int, str], list[Sent]] = {}
-        self.sharing: Sharing | None = None
+        self.parting: Parting | None = None
         self.answer: Counter = Counter()
         self.changes = 0
 
@@ -180,7 +204,7 @@ class Site:
         return Piece(self.spark, fragment, self.channels, self.folder / folder / "memory")
 
     def take(self, news: Mapping[str, Sent]) -> None:
-        readers = [0] if self.sharing is None else range(self.sharing.count)
+        readers = range(max(1, len(self.pieces) - 1))
         for reader in readers:
             for name, one in news.items():
                 self.waiting.setdefault((reader, name), []).append(one)
@@ -195,7 +219,7 @@ class Site:
         if any(news.values()):
             said = piece.feed(news)
             for name, one in said.items():
-                if self.sharing is not None and name in self.sharing.channel_names:
+                if self.parting is not None and name in self.parting.channel_names:
                     self.waiting.setdefault((len(self.pieces) - 1, name), []).append(one)
 
     def drain(self) -> None:
@@ -204,23 +228,24 @@ class Site:
 
     def split(self, count: int) -> None:
         self.changes += 1
-        self.sharing = Sharing(self.whole, count, self.changes)
-        self.channels |= {one.name: one for one in self.sharing.channels(self.channels)}
+        apart = count == 1
+        self.parting = Detaching(self.whole, self.changes) if apart else Sharing(self.whole, count, self.changes)
+        self.channels |= {one.name: one for one in channels(self.parting, self.channels)}
         target = self.folder / f"split-{self.changes}"
-        folders = parted(self.spark, self.sharing, self.pieces[0].folder, self.channels, target)
+        folders = parted(self.spark, self.parting, self.pieces[0].folder, self.channels, target)
         self._gather()
         self.waiting = {(n, name): list(some) for (_, name), some in self.waiting.items() for n in range(count)}
-        fragments = [*self.sharing.shares, self.sharing.together]
+        fragments = [*self.parting.shares, self.parting.together]
         self.pieces = [self._piece(one, folders[one.name].relative_to(self.folder)) for one in fragments]
 
     def merge(self) -> None:
         self.drain()
-        assert self.sharing is not None
+        assert self.parting is not None
         self.changes += 1
         memories = {piece.fragment.name: piece.folder for piece in self.pieces}
-        folder = gathered(self.spark, self.sharing, memories, self.folder / f"merged-{self.changes}")
+        folder = gathered(self.spark, self.parting, memories, self.folder / f"merged-{self.changes}")
         self._gather()
-        self.sharing = None
+        self.parting = None
         self.pieces = [self._piece(self.whole, folder.relative_to(self.folder))]
 
     def _gather(self) -> None:
@@ -237,8 +262,19 @@ class Site:
 @settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 1 << 32))
 def test_a_split_changes_no_answer(spark, tmp_path_factory, case, seed):
-    folder, chance = tmp_path_factory.mktemp("split"), random.Random(seed)
-    leaves, node = CASES[case]()
+    _changes_nothing(spark, tmp_path_factory.mktemp("split"), CASES[case], seed, (2, 3))
+
+
+@pytest.mark.parametrize("case", APART)
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 1 << 32))
+def test_work_set_apart_from_its_answers_changes_none(spark, tmp_path_factory, case, seed):
+    _changes_nothing(spark, tmp_path_factory.mktemp("apart"), APART[case], seed, (1,))
+
+
+def _changes_nothing(spark, folder, made, seed, counts):
+    chance = random.Random(seed)
+    leaves, node = made()
     revised = any(one.revisions for one in Graph.of(answer=node).sources().values())
     kind = Source("readings", parse_schema(SCHEMA, time="ts"), SECOND, (), revised)
     batches = cut(readings(kind, seed, 14), chance, most=12)
@@ -248,7 +284,7 @@ def test_a_split_changes_no_answer(spark, tmp_path_factory, case, seed):
     begin, end = sorted(chance.sample(range(len(batches) + 1), 2))
     for number, batch in enumerate([*batches, {}]):
         if number == begin:
-            site.split(chance.choice((2, 3)))
+            site.split(chance.choice(counts))
         if number == end:
             site.merge()
         meant.feed(batch)

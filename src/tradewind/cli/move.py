@@ -19,16 +19,15 @@ _PATIENCE, _LOOK = 180.0, 0.2
 
 def move(what: What, site: Site, at: At = None, as_json: AsJson = False) -> None:
     """Move a fragment that runs to another site, with its state: nothing is lost or done twice. What reads streams
-    where they arise, or delivers answers, stays where it is. Waits until it runs there, and tells what it took.
+    where they arise stays where it is; so does delivering, but not the work behind it. Waits until it runs there, and
+    tells what it took.
     """
     client = client_of(at)
     begun = client.post("/v1/move", {"what": what, "site": site})
     typer.echo(f"{begun['fragment']}: from {begun['source']} to {begun['target']}", err=True)
     end, said = time.perf_counter() + _PATIENCE, None
     while True:
-        found = _found(client.get("/v1/status")["moves"], begun["term"])
-        if found is None:
-            raise RunError("the move was ended.", hint="tradewind status shows what runs.")
+        found = _found(client.get("/v1/status"), begun)
         if found["state"] == "undone":
             raise RunError(f"the move was undone: {found['problem']}.", hint="it goes on where it was.")
         if found["state"] == "done":
@@ -51,5 +50,11 @@ def told(found: dict[str, Any]) -> str:
     return f"{found['arrives_as']} runs at {found['target']}: {sizes}{taken}{pause}"
 
 
-def _found(moves: list[dict[str, Any]], term: int) -> dict[str, Any] | None:
-    return next((one for one in moves if one["term"] == term), None)
+def _found(status: dict[str, Any], begun: dict[str, Any]) -> dict[str, Any]:
+    """How far a move is; while it has not begun, because what delivers is set apart before, how far that is."""
+    found = [one for one in status["moves"] if one["term"] == begun["term"]]
+    found += [one for one in status["splits"] if one["term"] == begun.get("apart")]
+    if not found:
+        raise RunError("the move was ended.", hint="tradewind status shows what runs.")
+    first: dict[str, Any] = found[0]
+    return {**first, "state": "undone"} if first["state"].startswith("not ") else first

@@ -80,7 +80,7 @@ def told(found: dict[str, Any]) -> list[str]:
         lines += aligned(answers)
     if found["splits"]:
         lines.append("")
-        parts = [("fragment", "is", "over", "by")]
+        parts = [("fragment", "is", "at", "by")]
         parts += [
             (one["fragment"], one["state"], ", ".join(one["places"]), ", ".join(one["keys"])) for one in found["splits"]
         ]

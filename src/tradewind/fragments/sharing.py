@@ -8,8 +8,6 @@ grouping, and goes on with the fragment's own channels and answers: whoever read
 have a group in common, so what the grouping remembers is dealt out by the same hash, and put together again by adding
 up.
 
-All of it follows from the fragment, the number of shares and a term, so that everybody cuts it in the same way.
-
 References
 ----------
 Aurora* calls this box splitting: a filter in front, a merge behind [Cherniack et al., CIDR 2003].
@@ -26,12 +24,13 @@ from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.aggregation import Aggregate, Combine, Merge, Partial
 from tradewind.algebra.operators.base import Operator, walk
 from tradewind.algebra.operators.core import Filter, Join, Map, Source, Union
-from tradewind.algebra.operators.stored import Read, Update
 from tradewind.algebra.properties import linear, order_sensitive, row_local
+from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import is_fraction
 from tradewind.algebra.windows import CountedWindow, ValueWindow
 from tradewind.errors import InputError
-from tradewind.fragments.deployed import Channel, Deployed, Fragment, above
+from tradewind.fragments.deployed import Deployed, Fragment, above
+from tradewind.fragments.parting import bound_to_site
 from tradewind.rewrites.split_by_key import exchanged, in_share, split_keys
 
 MOST = 32
@@ -40,7 +39,7 @@ MOST = 32
 
 @dataclass(frozen=True)
 class Sharing:
-    """A fragment that is split, where it is, into so many shares. No two of a deployment have the same term."""
+    """A fragment that is split, where it is, into so many shares."""
 
     whole: Fragment
     count: int
@@ -55,14 +54,16 @@ class Sharing:
     def grouping(self) -> Operator:
         """The operator whose groups are dealt out: all that the fragment gives is made of what it gives."""
         nodes = self.whole.operators
-        _refuse_bound(self.whole)
+        bound = bound_to_site(self.whole)
+        if bound is not None:
+            raise _refused(self.whole, bound)
         found = [node for node in nodes if _splits(node) and self._rests_on(node)]
         # What remembers something is what there is to share.
         best = [node for node in found if isinstance(node, Aggregate | Merge)] or found
         if not best:
             raise _refused(self.whole, "it has no grouping that everything it gives is made of.")
         below = set(walk(best[0])) - {best[0]}
-        if any(node in below and not _forgets(node) for node in nodes):
+        if any(node in below and not forgets(node) for node in nodes):
             raise _refused(self.whole, "what its grouping reads is made of what is remembered.")
         return best[0]
 
@@ -99,11 +100,15 @@ class Sharing:
             last = readers[0]
         return last
 
-    def condition(self, number: int) -> Expression:
-        """Whether a row is in a share."""
-        return in_share(self.keys, number, self.count)
+    def only(self, number: int) -> tuple[Expression, Schema]:
+        """Whether a row is in a share, by columns of what the grouping reads."""
+        return in_share(self.keys, number, self.count), self.over.schema
 
-    def share_of(self, node: Operator, number: int) -> Operator:
+    def twins(self, number: int) -> Mapping[Operator, Operator]:
+        """What a share does in the place of the grouping: nothing else that shares do is remembered."""
+        return {self.grouping: self._share_of(self.grouping, number)}
+
+    def _share_of(self, node: Operator, number: int) -> Operator:
         """What a share does in the place of an operator."""
         return exchanged(node, {self.over: self._dealt(self.over, self.keys, number)})
 
@@ -134,7 +139,7 @@ class Sharing:
         """The shares, all where the fragment is."""
         whole, found = self.whole, []
         for number, name in enumerate(self.channel_names):
-            graph = Graph(((name, self.share_of(self._last, number)),))
+            graph = Graph(((name, self._share_of(self._last, number)),))
             found.append(Fragment(whole.site, graph, dict(whole.inputs), (name,)))
         return tuple(found)
 
@@ -155,55 +160,12 @@ class Sharing:
         union = Union(tuple(self.together.inputs.values()))
         return {node: exchanged(node, {self._last: union}) for node in above(self.whole.graph, [self._last])}
 
-    def channels(self, known: Mapping[str, Channel]) -> tuple[Channel, ...]:
-        """The channels of the shares, given those that the fragment reads."""
-        origins = tuple(dict.fromkeys(origin for name in self.whole.inputs for origin in known[name].origins))
-        return tuple(
-            Channel(name, one.graph[name], one.site, origins)
-            for one, name in zip(self.shares, self.channel_names, strict=True)
-        )
-
-
-def split(deployed: Deployed, sharing: Sharing) -> Deployed:
-    """What runs with a fragment in shares, all where it was."""
-    _refuse_ordered(deployed, sharing.whole)
-    fragments: list[Fragment] = []
-    for one in deployed.fragments:
-        fragments += [*sharing.shares, sharing.together] if one.name == sharing.whole.name else [one]
-    more = {one.name: one for one in sharing.channels(deployed.channels)}
-    return Deployed(tuple(fragments), {**deployed.channels, **more}, deployed.had)
-
-
-def merged(deployed: Deployed, sharing: Sharing) -> Deployed:
-    """What runs with the fragment whole again, wherever the shares are."""
-    parts = {one.name for one in places(deployed, sharing)}
-    fragments = [
-        sharing.whole if one.name == sharing.together.name else one
-        for one in deployed.fragments
-        if one.name not in parts
-    ]
-    channels = {name: one for name, one in deployed.channels.items() if name not in sharing.channel_names}
-    return Deployed(tuple(fragments), channels, deployed.had)
-
-
-def places(deployed: Deployed, sharing: Sharing) -> tuple[Fragment, ...]:
-    """The shares where they are."""
-    return tuple(deployed.writer(name) for name in sharing.channel_names)
-
-
-def _refuse_bound(fragment: Fragment) -> None:
-    if fragment.sources:
-        raise _refused(fragment, "it reads streams where they arise.")
-    if any(isinstance(node, Read | Update) for node in fragment.operators):
-        raise _refused(fragment, "it works on a stored table.")
-
-
-def _refuse_ordered(deployed: Deployed, fragment: Fragment) -> None:
-    """Shares come together in any order: nothing behind them may depend on one."""
-    own = set(fragment.operators)
-    ordered = [node for one in deployed.fragments for node in one.operators if order_sensitive(node)]
-    if any(node in own for node in walk(*ordered)):
-        raise _refused(fragment, "something depends on the order in which its rows come.")
+    def require_sound(self, deployed: Deployed) -> None:
+        """Shares come together in any order: nothing behind them may depend on one."""
+        own = set(self.whole.operators)
+        ordered = [node for one in deployed.fragments for node in one.operators if order_sensitive(node)]
+        if any(node in own for node in walk(*ordered)):
+            raise _refused(self.whole, "something depends on the order in which its rows come.")
 
 
 def _refused(fragment: Fragment, why: str) -> InputError:
@@ -224,7 +186,7 @@ def _splits(node: Operator) -> bool:
     return isinstance(node, Merge | Partial | Combine)
 
 
-def _forgets(node: Operator) -> bool:
+def forgets(node: Operator) -> bool:
     """Whether an operator remembers nothing."""
     return isinstance(node, Partial | Combine) or (linear(node) and not isinstance(node, Join))
 

@@ -83,6 +83,9 @@ def dealt(spark: SparkSession, target: Keeper, deals: Iterable[Deal], batch: int
         source = Memory(spark, deal.source.folder)
         source.begin(source.committed.batch + 1)
         for table, name in deal.called(source.committed.tables, names).items():
+            if deal.only is None:
+                memory.adopt(name, source, table)
+                continue
             rows = source.read(table, -math.inf)
             if rows is not None:
                 memory.append(name, deal.of_rows(rows, table))

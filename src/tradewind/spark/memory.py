@@ -123,6 +123,16 @@ class Memory:
         self._tables[table] = (*self._tables.get(table, ()), *([segment] if segment.rows else ()))
         return self._open(table, segment, -math.inf) if segment.rows else None
 
+    def adopt(self, table: str, other: Memory, known_as: str) -> None:
+        """Add all rows of another memory's table to one of this, as they are there: files are copied, not read."""
+        for segment in other.committed.tables[known_as]:
+            self._written += 1
+            path = f"batch-{self.batch}/{table}-{self._written}"
+            shutil.copytree(other._folder / segment.path, self._folder / path)
+            self._tables[table] = (*self._tables.get(table, ()), replace(segment, path=path))
+        if known_as in other.committed.schemas:
+            self._schemas.setdefault(table, other.committed.schemas[known_as])
+
     def rewrite(self, table: str, frame: DataFrame, threshold: float) -> DataFrame | None:
         """Replace all rows of a table that reach the threshold, and give the new ones."""
         segment = self._write(table, frame)

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tradewind.backbone import parcels
-from tradewind.errors import InputError, RunError, TradewindError, unknown
+from tradewind.errors import InputError, InternalError, RunError, TradewindError, unknown
+from tradewind.fragments.deployed import Fragment
+from tradewind.fragments.parting import places
 from tradewind.runtime.cluster.desired import Wanted
 from tradewind.runtime.cluster.moving import Move
-from tradewind.runtime.cluster.moving_lead import begun
-from tradewind.runtime.cluster.moving_routes import Roads
-from tradewind.runtime.cluster.recut_lead import busy, found_split, merge_begun, next_step, shown, split_begun
+from tradewind.runtime.cluster.moving_lead import begun, shown_move
+from tradewind.runtime.cluster.moving_routes import Roads, chosen, require_movable
+from tradewind.runtime.cluster.recut_lead import (
+    busy,
+    detach_begun,
+    found_split,
+    merge_begun,
+    next_step,
+    settles,
+    shown,
+    split_begun,
+    stayed,
+)
 from tradewind.runtime.cluster.showing import Showing
 from tradewind.runtime.cluster.workers import home_of, with_workers
 
@@ -26,7 +38,9 @@ class Arranging(Showing):
     """Those that the move of a term goes by."""
 
     def move(self, query_or_fragment: str, site: str) -> dict[str, Any]:
-        """Move a fragment that runs, or what merges for a query, to another site, with its state."""
+        """Move a fragment that runs, or what merges for a query, to another site, with its state. Of one that delivers
+        the work goes; moved back, both are one again.
+        """
         with self._lock:
             wanted = self._settled()
             found = wanted.declared(self.office.root)
@@ -35,21 +49,37 @@ class Arranging(Showing):
             if site not in sites:
                 raise unknown("site", site, sites)
             part = found_split(wanted, query_or_fragment)
-            if part is not None:
+            if part is not None and not part.detached:
                 raise InputError(
                     f"{query_or_fragment!r} is split over {', '.join(part.places)}.", where="move",
                     hint=f"make it one again before: tradewind merge {query_or_fragment}.",
                 )  # fmt: skip
-            after = begun(wanted, query_or_fragment, site, Roads.of(found))
-            move = after.move
-            if move is None:
-                raise InputError(f"{query_or_fragment!r} cannot be moved.")
-            self._begin_move(after, move)
+            roads = Roads.of(found)
+            if part is None:
+                fragment = chosen(wanted.deployed, query_or_fragment)
+                after = wanted
+            else:
+                fragment = places(wanted.deployed, part.parting)[0]
+                after = settles(wanted, part, site)
+            require_movable(fragment, site)
+            if fragment.answers:
+                return self._take_apart(wanted, fragment, site, roads)
+            after = begun(after, fragment.name, site, roads)
+            self._begin_move(after, _on_its_way(after))
             self._lead_on()
-            return {
-                "epoch": self._desired.epoch, "term": move.term, "fragment": move.fragment,
-                "arrives_as": move.arrives_as, "source": move.source, "target": move.target,
-            }  # fmt: skip
+            return {"epoch": self._desired.epoch, **shown_move(_on_its_way(after))}
+
+    def _take_apart(self, wanted: Wanted, fragment: Fragment, site: str, roads: Roads) -> dict[str, Any]:
+        """Let what delivers be taken apart where it is; its work goes on its way once that is done."""
+        after = detach_begun(wanted, fragment, site)
+        recut = after.recut
+        if recut is None:
+            raise InternalError("a fragment is to be taken apart, and is not.")
+        apart = replace(after, deployed=recut.done(wanted.deployed), recut=None)
+        moving = begun(apart, recut.split.parting.shares[0].name, site, roads)
+        self._require_there(_on_its_way(moving))
+        self._want(wanted=after)
+        return {"epoch": self._desired.epoch, **shown_move(_on_its_way(moving)), "apart": recut.term}
 
     def split(self, query_or_fragment: str, over: int | None = None) -> dict[str, Any]:
         """Split a fragment that runs, or what merges for a query, by key over its site's agents, with its state."""
@@ -117,7 +147,8 @@ class Arranging(Showing):
                 hint="wait until it is there: tradewind status shows its moves.",
             )
         if wanted.recut is not None:
-            doing = "made one again" if wanted.recut.joining else "split"
+            apart = "taken apart" if wanted.recut.split.detached else "split"
+            doing = "made one again" if wanted.recut.joining else apart
             raise RunError(
                 f"fragment {wanted.recut.split.whole.name!r} is being {doing}.",
                 hint="wait until it is: tradewind status shows its splits.",
@@ -144,11 +175,12 @@ class Arranging(Showing):
         after = self._lead.next(wanted, self._roads[1], self.clock())
         if after is None:
             return
-        self._want(wanted=after)
+        undone = after.move is None and after.moved == wanted.moved
+        self._want(wanted=stayed(after, move) if undone else after)
         if after.move is None:
             parcels.closed(self._wired)
-            if after.moved == wanted.moved:
-                self._recuts.put_off(self.clock())
+        if undone:
+            self._recuts.put_off(self.clock())
 
     def _lead_splits(self, wanted: Wanted) -> None:
         """Bring shares to where they are to be, and do what sites propose."""
@@ -179,3 +211,9 @@ class Arranging(Showing):
     def _named(self, fragment: str) -> str | None:
         """Where a fragment runs."""
         return next((one.site for one in self._running().deployed.fragments if one.name == fragment), None)
+
+
+def _on_its_way(wanted: Wanted) -> Move:
+    if wanted.move is None:
+        raise InternalError("a fragment is to be moved, and is not.")
+    return wanted.move

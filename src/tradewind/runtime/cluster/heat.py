@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from tradewind.errors import InputError
 from tradewind.fragments.deployed import Fragment
-from tradewind.fragments.sharing import MOST, Sharing, places, split
+from tradewind.fragments.parting import places, split
+from tradewind.fragments.sharing import MOST, Sharing
 from tradewind.runtime.cluster.desired import Wanted
 from tradewind.runtime.cluster.reports import Proposal
 from tradewind.runtime.cluster.workers import workers_of
@@ -87,14 +88,16 @@ def proposals(wanted: Wanted, site: str, members: Mapping[str, str], heat: Heat,
         or any(s.merging for s in wanted.splits)
     ):
         return []
-    here = [one for one in wanted.splits if one.whole.site == site and one.runs(wanted.deployed)]
-    for one in here:
-        home = places(wanted.deployed, one.sharing)[0]
+    apart = [one for one in wanted.splits if one.runs(wanted.deployed)]
+    for one in apart:
+        if one.detached or one.whole.site != site:
+            continue
+        home = places(wanted.deployed, one.parting)[0]
         if home.site == site and heat.idle(home.name, now):
             return [Proposal(kind="merge", fragment=home.name)]
     taken = {one.site for one in wanted.deployed.fragments}
     free = [place for place in workers_of(site, members) if place not in taken]
-    parts = {name for one in here for name in (one.sharing.together.name, *one.sharing.channel_names)}
+    parts = {name for one in apart for name in (one.parting.together.name, *one.parting.channel_names)}
     for fragment in wanted.deployed.fragments if free else ():
         if fragment.site != site or fragment.name in parts or parts & set(fragment.outputs):
             continue

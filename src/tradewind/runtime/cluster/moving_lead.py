@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tradewind.errors import InternalError
 from tradewind.fragments.deployed import Fragment
 from tradewind.runtime.cluster.desired import Wanted
 from tradewind.runtime.cluster.moving import Move, Moved, Parcel
@@ -39,6 +40,8 @@ def begun(wanted: Wanted, what: str, target: str, roads: Roads) -> Wanted:
     """What is wanted so that a fragment, or what merges for a query, moves to another site."""
     fragment = chosen(wanted.deployed, what)
     require_movable(fragment, target)
+    if fragment.answers:
+        raise InternalError(f"fragment {fragment.name!r} delivers, and was not taken apart.")
     after = resettled(wanted.deployed, fragment, target, roads)
     deployed = reaching(wanted.deployed, fragment, target, roads)
     term = wanted.term + 1
@@ -117,7 +120,7 @@ class Lead:
         problems = [f"{site}: {one.problem}" for site, one in sorted(told.items()) if one.problem]
         silent = [site for site in (move.source, move.target) if site not in told]
         why = "; ".join(problems) or (f"nothing was heard of it from {' and '.join(silent)}" if silent else _why(move))
-        self.undone = [*self.undone[-20:], {**_shown(move), "state": "undone", "problem": why}]
+        self.undone = [*self.undone[-20:], {**shown_move(move), "state": "undone", "problem": why}]
         inputs = _named(wanted, move.fragment).inputs
         return replace(wanted, deployed=withdrawn(wanted.deployed, inputs), move=None)
 
@@ -129,7 +132,7 @@ class Lead:
         found += self.undone
         if wanted.move is not None:
             problem = "; ".join(one.problem for one in self.told.values() if one.problem) or None
-            found.append({**_shown(wanted.move), "state": wanted.move.phase, "problem": problem})
+            found.append({**shown_move(wanted.move), "state": wanted.move.phase, "problem": problem})
         return sorted(found, key=lambda one: int(one["term"]))
 
 
@@ -186,7 +189,8 @@ def _named(wanted: Wanted, name: str) -> Fragment:
     return next(one for one in wanted.deployed.fragments if one.name == name)
 
 
-def _shown(move: Move) -> dict[str, Any]:
+def shown_move(move: Move) -> dict[str, Any]:
+    """A move as plain data."""
     return {
         "term": move.term, "fragment": move.fragment, "arrives_as": move.arrives_as, "source": move.source,
         "target": move.target,

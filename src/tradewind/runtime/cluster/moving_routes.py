@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from tradewind.algebra.operators.stored import Read, Update
 from tradewind.errors import InputError, unknown
 from tradewind.fragments.deployed import Channel, Deployed, Fragment
+from tradewind.fragments.parting import bound_to_site
+from tradewind.fragments.sharing import forgets
 from tradewind.fragments.triggers import queries_of
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.network.declared import declared
@@ -72,7 +73,9 @@ class Roads:
 
 
 def chosen(deployed: Deployed, what: str) -> Fragment:
-    """The fragment of a name, or the last one on the way to a query's answer that can be moved."""
+    """The fragment of a name, or the one that merges for a query: the last on the way to its answer that can be moved
+    and remembers something, or else the last that can be moved.
+    """
     for one in deployed.fragments:
         if one.name == what:
             return one
@@ -85,10 +88,13 @@ def chosen(deployed: Deployed, what: str) -> Fragment:
     free = [one for one in on_the_way if _bound(one) is None]
     if not free:
         raise InputError(
-            f"nothing of query {what!r} can be moved: all of it reads streams where they arise, or delivers.",
+            f"nothing of query {what!r} can be moved: all of it reads streams where they arise, or only delivers.",
             hint="pin: {merge: SITE} in the file lets another site merge.",
         )
-    return free[-1]
+    merging = [one for one in free if not all(map(forgets, one.operators))]
+    # What delivers has to be taken apart before.
+    light = [one for one in merging if not one.answers]
+    return (light or merging or free)[-1]
 
 
 def require_movable(fragment: Fragment, target: str) -> None:
@@ -101,13 +107,9 @@ def require_movable(fragment: Fragment, target: str) -> None:
 
 
 def _bound(fragment: Fragment) -> str | None:
-    if fragment.sources:
-        return "it reads streams where they arise."
-    if fragment.answers:
-        return f"it delivers {', '.join(fragment.answers)}, and answers are delivered where the file says."
-    if any(isinstance(node, Read | Update) for node in fragment.operators):
-        return "it works on a stored table, which is kept there."
-    return None
+    if fragment.answers and not fragment.operators:
+        return f"it only delivers {', '.join(fragment.answers)}, and answers are delivered where the file says."
+    return bound_to_site(fragment)
 
 
 def reaching(deployed: Deployed, fragment: Fragment, target: str, roads: Roads) -> Deployed:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tradewind.errors import RunError
 from tradewind.fragments.deployed import Deployed
-from tradewind.fragments.sharing import merged, split
+from tradewind.fragments.parting import merged, split
 from tradewind.frontends.deployment.check import load, load_more
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.asked import added, horizon_of
@@ -17,7 +17,7 @@ from tradewind.runtime.cluster.changes import without
 from tradewind.runtime.cluster.desired import Added, Flow, Wanted
 from tradewind.runtime.cluster.moving import Moved
 from tradewind.runtime.cluster.moving_lead import renamed
-from tradewind.runtime.cluster.moving_routes import Roads, resettled, withdrawn
+from tradewind.runtime.cluster.moving_routes import Roads, reaching, resettled, withdrawn
 from tradewind.runtime.cluster.recutting import Recut, Split
 from tradewind.runtime.cluster.workers import with_workers
 from tradewind.runtime.planned import Planned, planned
@@ -53,7 +53,8 @@ def wanted_also(
     new = added(before, found)
     channels = tuple(sorted(name for name in whole if name in wanted.deployed.channels))
     # What is split is planned as one, and split again: whoever reads it does not know, and workers are not planned for.
-    unsplit = _merged(wanted)
+    roads = Roads.of(with_workers(found, wanted.places))
+    unsplit = _merged(wanted, roads)
     plan = _planned_again(unsplit, root, figures).besides(found, channels, state=figures)
     horizon = horizon_of(replace(found, queries=new))
     deployed = without(plan.deployed, wanted.removed)
@@ -62,7 +63,6 @@ def wanted_also(
     made = replace(
         unsplit, deployed=deployed, intervals=plan.intervals, horizons=horizons, added=later, flows=flows_of(plan)
     )
-    roads = Roads.of(with_workers(found, wanted.places))
     for one in _changes(wanted):
         if isinstance(one, Split) or _of_share(one, wanted):
             made = _changed(made, one, roads)
@@ -111,16 +111,17 @@ def _resettled(plan: Planned, wanted: Wanted, after: int, found: Deployment) -> 
     return replace(plan, deployed=deployed, intervals=intervals)
 
 
-def _merged(wanted: Wanted) -> Wanted:
-    """What is wanted as if nothing were split."""
+def _merged(wanted: Wanted, roads: Roads) -> Wanted:
+    """What is wanted as if nothing were split: what is read comes home, also where only the work of it is away."""
     for one in wanted.splits:
         if one.runs(wanted.deployed):
             inputs = one.whole.inputs
+            whole = reaching(merged(wanted.deployed, one.parting), one.whole, one.whole.site, roads)
             wanted = replace(
                 wanted,
-                intervals={**wanted.intervals, one.whole.name: wanted.intervals[one.sharing.together.name]},
-                horizons={**wanted.horizons, one.whole.name: wanted.horizons[one.sharing.together.name]},
-                deployed=withdrawn(merged(wanted.deployed, one.sharing), inputs),
+                intervals={**wanted.intervals, one.whole.name: wanted.intervals[one.parting.together.name]},
+                horizons={**wanted.horizons, one.whole.name: wanted.horizons[one.parting.together.name]},
+                deployed=withdrawn(whole, inputs),
             )
     return replace(wanted, splits=())
 
@@ -132,7 +133,7 @@ def _changes(wanted: Wanted) -> list[Moved | Split]:
 
 def _of_share(one: Moved, wanted: Wanted) -> bool:
     """Whether it was a share that moved."""
-    shares = [share for split_one in wanted.splits for share in split_one.sharing.shares]
+    shares = [share for split_one in wanted.splits for share in split_one.parting.shares]
     return any(replace(share, site=one.source).name == one.fragment for share in shares)
 
 
@@ -157,7 +158,7 @@ def _changed(wanted: Wanted, one: Moved | Split, roads: Roads) -> Wanted:
 
 def _arranged(deployed: Deployed, one: Moved | Split, roads: Roads) -> Deployed:
     if isinstance(one, Split):
-        return split(deployed, one.sharing)
+        return split(deployed, one.parting)
     fragment = next(fragment for fragment in deployed.fragments if fragment.name == one.fragment)
     return resettled(deployed, fragment, one.target, roads)
 

@@ -1,5 +1,6 @@
-"""How a coordinator leads splits: a fragment is cut where it is, its shares go to workers, and all comes back the same
-way. What is wanted says how far it is, so a coordinator that starts again goes on. No I/O, and no clock of its own.
+"""How a coordinator leads cuts: a fragment is cut where it is, its shares go to workers, or its work to another site,
+and all comes back the same way. What is wanted says how far it is, so a coordinator that starts again goes on. No I/O,
+and no clock of its own.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from typing import Any
 
 from tradewind.errors import InputError, RunError, unknown
 from tradewind.fragments.deployed import Deployed, Fragment
-from tradewind.fragments.sharing import Sharing, places, split
+from tradewind.fragments.parting import places, split
+from tradewind.fragments.sharing import Sharing
 from tradewind.fragments.triggers import queries_of
 from tradewind.runtime.cluster.desired import Wanted
+from tradewind.runtime.cluster.moving import Move
 from tradewind.runtime.cluster.moving_lead import begun
 from tradewind.runtime.cluster.moving_reports import MoveTold
-from tradewind.runtime.cluster.moving_routes import Roads
+from tradewind.runtime.cluster.moving_routes import Roads, require_movable
 from tradewind.runtime.cluster.recutting import Recut, Split
 from tradewind.runtime.cluster.workers import home_of, workers_of
 
@@ -43,8 +46,35 @@ def split_begun(wanted: Wanted, what: str, over: int | None, free: Iterable[str]
         )
     term = wanted.term + 1
     made = Split(fragment, term, (fragment.site, *workers[: count - 1]))
-    split(wanted.deployed, made.sharing)
+    split(wanted.deployed, made.parting)
     return replace(wanted, recut=Recut(term, made), term=term)
+
+
+def detach_begun(wanted: Wanted, fragment: Fragment, target: str) -> Wanted:
+    """What is wanted so that a fragment that delivers is taken apart, and its work goes to another site then."""
+    if wanted.until_done:
+        raise RunError(
+            f"{fragment.name!r} delivers, and what delivers and runs only until all is read is not moved.",
+            hint="apply the file without --until-done.",
+        )
+    require_movable(fragment, target)
+    term = wanted.term + 1
+    return replace(wanted, recut=Recut(term, Split(fragment, term, (target,))), term=term)
+
+
+def settles(wanted: Wanted, work: Split, site: str) -> Wanted:
+    """What is wanted so that the work of a fragment that was taken apart is at a site: at home it is one again."""
+    return _changed(wanted, work, replace(work, places=(site,), merging=site == work.whole.site))
+
+
+def stayed(wanted: Wanted, undone: Move) -> Wanted:
+    """What is wanted after a move was undone: work that was to go on elsewhere stays where it is."""
+    for one in wanted.splits:
+        if one.detached and one.runs(wanted.deployed):
+            work = places(wanted.deployed, one.parting)[0]
+            if work.name == undone.fragment:
+                return settles(wanted, one, work.site)
+    return wanted
 
 
 def to_split(wanted: Wanted, what: str) -> Fragment:
@@ -76,8 +106,9 @@ def to_split(wanted: Wanted, what: str) -> Fragment:
 def _refuse_split(wanted: Wanted, what: str) -> None:
     found = found_split(wanted, what)
     if found is not None:
+        where = "in parts already, which are at" if found.detached else "split already, over"
         raise InputError(
-            f"{what!r} is split already, over {', '.join(found.places)}.", where="split", hint="tradewind merge first."
+            f"{what!r} is {where} {', '.join(found.places)}.", where="split", hint="tradewind merge first."
         )
 
 
@@ -86,10 +117,10 @@ def found_split(wanted: Wanted, what: str) -> Split | None:
     for one in wanted.splits:
         if not one.runs(wanted.deployed):
             continue
-        parts = [*places(wanted.deployed, one.sharing), one.sharing.together]
+        parts = [*places(wanted.deployed, one.parting), one.parting.together]
         if what == one.whole.name or any(what == part.name for part in parts):
             return one
-        if what in queries_of(wanted.deployed, one.sharing.together):
+        if what in queries_of(wanted.deployed, one.parting.together):
             return one
     return None
 
@@ -113,7 +144,7 @@ def next_step(wanted: Wanted, roads: Callable[[], Roads]) -> Wanted | None:
     for one in wanted.splits:
         if not one.runs(wanted.deployed):
             return replace(wanted, splits=tuple(other for other in wanted.splits if other is not one))
-        for share, goal in zip(places(wanted.deployed, one.sharing), one.goals, strict=True):
+        for share, goal in zip(places(wanted.deployed, one.parting), one.goals, strict=True):
             if share.site != goal:
                 return begun(wanted, share.name, goal, roads())
         if one.merging:
@@ -183,7 +214,8 @@ class Recuts:
             *({**shown(one), "state": _state(wanted, one), "problem": None} for one in wanted.splits),
         ]
         if wanted.recut is not None and not wanted.recut.joining:
-            found.append({**shown(wanted.recut.split), "state": "splitting", "problem": None})
+            state = "coming apart" if wanted.recut.split.detached else "splitting"
+            found.append({**shown(wanted.recut.split), "state": state, "problem": None})
         return sorted(found, key=lambda one: int(one["term"]))
 
 
@@ -191,7 +223,7 @@ def shown(one: Split) -> dict[str, Any]:
     """A split as plain data."""
     return {
         "term": one.term, "fragment": one.whole.name, "site": one.whole.site, "over": len(one.places),
-        "places": list(one.places), "keys": list(one.sharing.keys),
+        "places": list(one.places), "keys": list(one.parting.keys),
     }  # fmt: skip
 
 
@@ -200,8 +232,10 @@ def _state(wanted: Wanted, one: Split) -> str:
         return "merging"
     if not one.runs(wanted.deployed):
         return "ending"
-    there = [share.site for share in places(wanted.deployed, one.sharing)]
-    return "split" if tuple(there) == one.places and wanted.move is None else "moving"
+    there = [share.site for share in places(wanted.deployed, one.parting)]
+    if tuple(there) != one.places or wanted.move is not None:
+        return "moving"
+    return "apart" if one.detached else "split"
 
 
 def _changed(wanted: Wanted, old: Split, new: Split) -> Wanted:

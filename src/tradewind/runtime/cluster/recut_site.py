@@ -15,6 +15,7 @@ from typing import Any
 
 from tradewind.backbone.retention import subscribed
 from tradewind.fragments.deployed import Fragment
+from tradewind.fragments.parting import channels
 from tradewind.runtime.cluster.desired import Wanted
 from tradewind.runtime.cluster.errands import Errand
 from tradewind.runtime.cluster.recutting import Recut
@@ -89,16 +90,16 @@ class SiteRecut:
     def _cut(self, recut: Recut, sites: Sites) -> None:
         if all(_arrived(sites.setting.folder(one), recut.term) for one in recut.arriving):
             return
-        work, sharing, whole = self.folder / "recut", recut.split.sharing, recut.split.whole
+        work, parting, whole = self.folder / "recut", recut.split.parting, recut.split.whole
         shutil.rmtree(work, ignore_errors=True)
         if recut.joining:
-            sites.level(sharing.shares, sharing.together)
+            sites.level(parting.shares, parting.together)
             memories = {one.name: sites.setting.folder(one) / "memory" for one in recut.before}
-            found = {whole.name: gathered(sites.aside(), sharing, memories, work)}
+            found = {whole.name: gathered(sites.aside(), parting, memories, work)}
         else:
             sites.settle(whole)
-            channels = {one.name: one for one in sharing.channels(sites.setting.deployed.channels)}
-            found = parted(sites.aside(), sharing, sites.setting.folder(whole) / "memory", channels, work)
+            new = {one.name: one for one in channels(parting, sites.setting.deployed.channels)}
+            found = parted(sites.aside(), parting, sites.setting.folder(whole) / "memory", new, work)
         for one in recut.arriving:
             self._arrive(one, found[one.name], recut, sites)
 

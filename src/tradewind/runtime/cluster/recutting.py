@@ -1,4 +1,4 @@
-"""A fragment split over the agents of its site, as it stands in what is wanted.
+"""A fragment in parts, as it stands in what is wanted: split over the agents of its site, or with its work elsewhere.
 
 A fragment is cut into shares where it is: it stands still, what it remembers is dealt out, and the shares begin. From
 there shares go to workers, and come back, by moves like any other. Shares that are all at home are made one again in
@@ -13,7 +13,9 @@ from functools import cached_property
 from typing import Any
 
 from tradewind.fragments.deployed import Deployed, Fragment
-from tradewind.fragments.sharing import Sharing, merged, split
+from tradewind.fragments.detaching import Detaching
+from tradewind.fragments.parting import Parting, merged, split
+from tradewind.fragments.sharing import Sharing
 from tradewind.fragments.written import fragment_from_data, fragment_to_data
 
 
@@ -28,9 +30,14 @@ class Split:
     """Whether all shares are to come home, to be made one."""
 
     @cached_property
-    def sharing(self) -> Sharing:
+    def parting(self) -> Parting:
         """How it is cut."""
-        return Sharing(self.whole, len(self.places), self.term)
+        return Detaching(self.whole, self.term) if self.detached else Sharing(self.whole, len(self.places), self.term)
+
+    @property
+    def detached(self) -> bool:
+        """Whether it is one share, which went elsewhere from where its answers are delivered."""
+        return len(self.places) == 1
 
     @property
     def goals(self) -> tuple[str, ...]:
@@ -40,11 +47,11 @@ class Split:
     @property
     def parts(self) -> frozenset[str]:
         """The channels by which its shares are known, wherever they are."""
-        return frozenset(self.sharing.channel_names)
+        return frozenset(self.parting.channel_names)
 
     def runs(self, deployed: Deployed) -> bool:
         """Whether it is still there: a query that nobody wants any more takes it along."""
-        return any(one.name == self.sharing.together.name for one in deployed.fragments)
+        return any(one.name == self.parting.together.name for one in deployed.fragments)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -58,7 +65,7 @@ class Split:
             raise TypeError("a split has a wrong form")
         places = tuple(str(place) for place in data["places"])
         found = Split(fragment_from_data(data["whole"]), data["term"], places, data["merging"])
-        _ = found.sharing
+        _ = found.parting
         return found
 
 
@@ -87,11 +94,11 @@ class Recut:
 
     @property
     def _parts(self) -> tuple[Fragment, ...]:
-        return (*self.split.sharing.shares, self.split.sharing.together)
+        return (*self.split.parting.shares, self.split.parting.together)
 
     def done(self, deployed: Deployed) -> Deployed:
         """What runs after it."""
-        return merged(deployed, self.split.sharing) if self.joining else split(deployed, self.split.sharing)
+        return merged(deployed, self.split.parting) if self.joining else split(deployed, self.split.parting)
 
     def figures(self, known: Mapping[str, Any]) -> dict[str, Any]:
         """What is known of each fragment, with those that begin in the place of those that end."""
