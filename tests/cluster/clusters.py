@@ -90,7 +90,7 @@ class Cluster:
 
     def _ran(self, words: tuple[str, ...], code: int) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            [*COMMAND, *words], capture_output=True, text=True, timeout=120, check=False, cwd=self.folder,
+            [*COMMAND, *words], capture_output=True, text=True, timeout=300, check=False, cwd=self.folder,
             env={**os.environ, "TRADEWIND_AT": str(self.state)},
         )  # fmt: skip
         assert done.returncode == code, done.stdout + done.stderr
