@@ -18,7 +18,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from tradewind.spark import archive
+from tradewind.spark import archive, hadoop
 from tradewind.spark.classes import Remembered
 from tradewind.spark.expressions import SETTINGS
 
@@ -95,6 +95,7 @@ def start(
             _start_java(settings)
             session = builder.getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
+        hadoop.trim(session.sparkContext)
     except (Py4JError, OSError):
         # Java has died before it was ready: whoever tries again needs another one.
         _let_go()
