@@ -30,3 +30,15 @@ def test_plans_of_few_rows_on_few_partitions_are_not_adapted(spark, rows, partit
     compile_plans(session, rows)
     assert session.conf.get("spark.sql.adaptive.enabled") == str(adaptive).lower()
     assert session.range(100).groupBy("id").count().count() == 100
+
+
+def test_settings_that_nobody_made_and_local_files_do_not_need_are_not_sent_to_tasks(spark, tmp_path) -> None:
+    settings = spark.sparkContext._jsc.hadoopConfiguration()
+    assert settings.size() < 60
+    assert settings.get("yarn.resourcemanager.hostname") is None
+    # What was set is there, also where it is the same by default.
+    assert settings.get("mapreduce.fileoutputcommitter.algorithm.version") == "2"
+    assert settings.get("fs.file.impl").endswith("RawLocalFileSystem")
+    spark.range(10).write.parquet(str(tmp_path / "rows"))
+    assert spark.read.parquet(str(tmp_path / "rows")).count() == 10
+    assert settings.size() < 60, "nothing has brought the defaults back"

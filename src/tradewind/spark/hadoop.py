@@ -7,7 +7,7 @@ so do the defaults of local files; whoever asks for another one gets what its co
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 
@@ -21,9 +21,10 @@ _LOCAL = ("fs.defaultFS", "fs.file.", "fs.AbstractFileSystem.file.", "file.", "i
 
 def trim(context: SparkContext) -> None:
     """Forget the defaults that local files do not need, if all of Spark is on this machine."""
-    if not context.master.startswith("local"):
+    if not str(context.master).startswith("local"):
         return
-    java, hadoop = context._jvm, context._jsc.hadoopConfiguration()  # noqa: SLF001 - PySpark has no other way
+    java: Any = context._jvm  # noqa: SLF001 - PySpark has no other way
+    hadoop = context._jsc.hadoopConfiguration()  # noqa: SLF001 - as above
     # From then on all defaults are there: those that are added later would bring the others back.
     java.org.apache.hadoop.mapred.JobConf(False)
     java.org.apache.hadoop.hdfs.HdfsConfiguration.init()
@@ -38,7 +39,7 @@ def trim(context: SparkContext) -> None:
         hadoop.set(name, value)
 
 
-def _without_defaults(java: Any, hadoop: Any, given: Set[str]) -> Any:
+def _without_defaults(java: Any, hadoop: Any, given: Collection[str]) -> Any:
     """The settings that are kept, as a map in Java."""
     plain = java.org.apache.hadoop.conf.Configuration(False)
     for resource in _DEFAULTS:
