@@ -86,7 +86,7 @@ class Market(Cluster):
         closed = threading.Event()
 
         def always() -> None:
-            while not closed.wait(1.0):
+            while not closed.wait(2.0):
                 self.sell()
 
         seller = threading.Thread(target=always)
