@@ -50,6 +50,23 @@ def test_tls_and_nothing_else_where_there_is_a_certificate(tmp_path: Path) -> No
             httpx.get(f"http://127.0.0.1:{served.port}/")
 
 
+def test_a_certificate_that_is_renewed_meanwhile_is_shown_to_whoever_comes_then(tmp_path: Path) -> None:
+    certificate, key = written(tmp_path)
+    with Served.start(made(), "127.0.0.1", 0, certificate, key) as served:
+        at = ("127.0.0.1", served.port)
+        first = ssl.get_server_certificate(at)
+        assert first == certificate.read_text()
+        (tmp_path / "new").mkdir()
+        new, new_key = written(tmp_path / "new")
+        new.replace(certificate)
+        # Key and certificate do not fit as long as only one of them was replaced.
+        assert ssl.get_server_certificate(at) == first
+        new_key.replace(key)
+        assert ssl.get_server_certificate(at) == certificate.read_text() != first
+        trusted = ssl.create_default_context(cafile=str(certificate))
+        assert httpx.get(f"https://127.0.0.1:{served.port}/v1/status", headers=AUTHORISED, verify=trusted).is_success
+
+
 def test_a_port_is_ours_and_free_again_afterwards() -> None:
     before = threading.active_count()
     served = Served.start(made(), "127.0.0.1", 0)

@@ -7,6 +7,7 @@ import logging
 import socket
 import ssl
 import threading
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -76,6 +77,28 @@ class Served:
             logging.getLogger(__name__).exception("the interface broke down")
 
 
+class _Renewed:
+    """Shows a certificate that was renewed to whoever connects from then on."""
+
+    def __init__(self, certificate: Path, key: Path) -> None:
+        self._files = certificate, key
+        self._seen = self._written()
+        self._context: ssl.SSLContext | None = None
+
+    def __call__(self, connection: ssl.SSLObject, _name: str | None, _usual: ssl.SSLContext) -> None:
+        with suppress(OSError, ssl.SSLError):  # both files are not there at the same moment: next time they are
+            written = self._written()
+            if written != self._seen:
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                context.load_cert_chain(*self._files)
+                self._context, self._seen = context, written
+        if self._context is not None:
+            connection.context = self._context
+
+    def _written(self) -> list[int]:
+        return [file.stat().st_mtime_ns for file in self._files]
+
+
 def _config(app: FastAPI, certificate: Path | None, key: Path | None) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
@@ -95,6 +118,8 @@ def _config(app: FastAPI, certificate: Path | None, key: Path | None) -> uvicorn
     )
     try:
         config.load()
+        if config.ssl is not None and certificate is not None and key is not None:
+            config.ssl.sni_callback = _Renewed(certificate, key)
     except (ssl.SSLError, OSError) as error:
         raise InputError(
             f"the certificate cannot be used: {error.strerror or error}.",
