@@ -90,9 +90,11 @@ class Running:
     def start(self, *, interval: float | None = None) -> None:
         """Begin: with an interval in seconds look for news again and again, without take what is there and end."""
         tracked = self.intake.tracked(self.spark, wait=interval is not None)
-        writer = tracked.writeStream.foreachBatch(self._batch).option(
-            "checkpointLocation", str(self.folder / "offsets")
-        )
+        checkpoint = self.folder / "offsets"
+        # What died while it wrote, or found no room, leaves these behind; Spark does not begin beside them.
+        for unfinished in checkpoint.glob("*/.*.tmp"):
+            unfinished.unlink(missing_ok=True)
+        writer = tracked.writeStream.foreachBatch(self._batch).option("checkpointLocation", str(checkpoint))
         timed = writer.trigger(availableNow=True) if interval is None else writer.trigger(
             processingTime=f"{interval:.3f} seconds"
         )  # fmt: skip
