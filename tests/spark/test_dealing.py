@@ -266,7 +266,7 @@ def test_a_split_changes_no_answer(spark, tmp_path_factory, case, seed):
 
 
 @pytest.mark.parametrize("case", APART)
-@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 1 << 32))
 def test_work_set_apart_from_its_answers_changes_none(spark, tmp_path_factory, case, seed):
     _changes_nothing(spark, tmp_path_factory.mktemp("apart"), APART[case], seed, (1,))
