@@ -15,7 +15,7 @@ from tradewind.errors import InputError, RunError
 from tradewind.fragments.deployed import Fragment
 from tradewind.fragments.parting import places
 from tradewind.frontends.deployment.file import deployment
-from tradewind.runtime.cluster.changes import begins_anew
+from tradewind.runtime.cluster.changes import begins_anew, without
 from tradewind.runtime.cluster.desired import Wanted, held_at
 from tradewind.runtime.cluster.heat import proposals
 from tradewind.runtime.cluster.moving_lead import begun
@@ -136,6 +136,46 @@ def test_a_changed_file_and_more_queries_leave_the_work_where_it_is(before, tmp_
     }
 
 
+BOTH = DELIVERED.replace(
+    "channels:",
+    DELIVERED[DELIVERED.index("  best:") : DELIVERED.index("channels:")]
+    .replace("best", "also").replace("site: hq", "site: south") + "channels:",
+)  # fmt: skip
+"""The same question twice, and the second one's answers are delivered elsewhere."""
+
+
+def test_a_query_that_needs_the_work_keeps_it_in_its_parts(tmp_path) -> None:
+    file = tmp_path / "market.yaml"
+    file.write_text(BOTH)
+    first = wanted_of(deployment(file), BOTH, None, tmp_path / "figures")
+    root = chosen(first.deployed, "best")
+    assert (root.answers, len(root.outputs)) == (("best",), 1)
+    there = apart_at(first, "depot")
+    # Whoever asks for the other one means the same work.
+    assert found_split(there, "also") == found_split(there, "best") == there.splits[0]
+    rest = without(there.deployed, ["best"], there.splits)
+    assert {one.name for one in rest.fragments} == {one.name for one in there.deployed.fragments}
+    fewer = replace(there, removed=("best",), deployed=rest)
+    assert next_step(fewer, roads) is None
+    more, added = wanted_also(fewer, MORE, [], tmp_path, tmp_path / "figures")
+    assert added == ["often"]
+    assert {one.name for one in rest.fragments} < {one.name for one in more.deployed.fragments}
+    nothing = without(there.deployed, ["best", "also"], there.splits)
+    assert not nothing.fragments
+
+
+def test_work_to_whose_goal_no_way_leads_any_more_is_made_one_again(before) -> None:
+    asked = cut(detach_begun(before, chosen(before.deployed, "best"), "depot"))
+    nowhere = replace(roads(), links={})
+    home = next_step(asked, lambda: nowhere)
+    assert home is not None
+    assert (home.move, home.splits[0].merging) == (None, True)
+    joining = next_step(home, lambda: nowhere)
+    assert joining is not None
+    assert joining.recut is not None
+    assert joining.recut.joining
+
+
 @pytest.fixture
 def stage(tmp_path, monkeypatch) -> Iterator[Stage]:
     monkeypatch.setattr("tradewind.runtime.cluster.coordinator._PATIENCE", 0.1)
@@ -210,3 +250,18 @@ def test_a_move_that_is_undone_leaves_it_as_it_was(stage) -> None:
     stage.until(lambda: stage.wanted.recut is not None, "it is made one again")
     stage.cut()
     assert ({one.name for one in stage.wanted.deployed.fragments}, stage.wanted.splits) == (runs, ())
+
+
+def test_work_whose_goal_is_away_for_too_long_is_made_one_again(stage) -> None:
+    stage.coordinator.move("best", "depot")
+    del stage.coordinator.registry.heard["depot"]
+    recut = stage.wanted.recut
+    stage.coordinator._lead.take(MoveTold(site=recut.site, term=recut.term, recut=True))
+    stage.until(lambda: stage.wanted.recut is None, "it is cut")
+    stage.until(lambda: stage.coordinator._waits, "it is waited for")
+    with pytest.raises(InputError, match="is at 'hq' already") as told:
+        stage.coordinator.move("best", "hq")
+    assert "tradewind merge best" in str(told.value)
+    stage.now += 301
+    stage.until(lambda: stage.wanted.recut is not None, "it is made one again")
+    assert stage.wanted.recut.joining

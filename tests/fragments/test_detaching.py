@@ -52,6 +52,47 @@ def test_what_is_sent_on_as_well_goes_with_the_work(tmp_path) -> None:
     assert (parting.together.answers, dict(parting.together.inputs)) == (("best", "again"), {"answer-1-1": answer})
 
 
+TWO = """
+sites: {north: {cores: 1}, south: {cores: 1}, depot: {cores: 2}, hq: {cores: 2}}
+links:
+  - {between: [north, hq], mbps: 50, usd_per_gb: 0.02}
+  - {between: [south, hq], mbps: 50, usd_per_gb: 0.02}
+  - {between: [depot, hq], mbps: 50, usd_per_gb: 0.02}
+streams:
+  sales:
+    {schema: "ts TIMESTAMP, item STRING, n BIGINT", time: ts, at: {north: {rows_per_second: 900}}, distinct: {item: 8}}
+  returns:
+    {schema: "ts TIMESTAMP, item STRING, n BIGINT", time: ts, at: {south: {rows_per_second: 900}}, distinct: {item: 8}}
+queries:
+  sold:
+    sql: SELECT window.start AS s, item, sum(n) AS n FROM sales GROUP BY window(ts, '10 seconds'), item
+    deliver: {site: hq, format: parquet, path: out/sold}
+    pin: {merge: hq}
+  net:
+    sql: |
+      SELECT window.start AS s, item, sum(n) AS n FROM
+      (SELECT ts, item, n FROM sales UNION ALL SELECT ts, item, n FROM returns) GROUP BY window(ts, '10 seconds'), item
+    deliver: {site: hq, format: parquet, path: out/net}
+    pin: {merge: hq}
+"""
+
+
+def test_an_answer_waits_only_for_what_it_is_made_of(tmp_path) -> None:
+    deployed = market(tmp_path, TWO)
+    whole = next(one for one in deployed.fragments if one.answers and one.operators)
+    assert set(whole.answers) == {"sold", "net"}
+    parting = Detaching(whole, 1)
+    after = split(deployed, parting)
+    origins = {
+        name: set(after.channels[channel].origins)
+        for name in whole.answers
+        for channel, node in parting.together.inputs.items()
+        if node == whole.graph[name]
+    }
+    sales, returns = ("sales", "north"), ("returns", "south")
+    assert origins == {"sold": {sales}, "net": {sales, returns}}
+
+
 def test_the_work_of_random_plans_goes_anywhere_and_comes_back() -> None:
     tried = 0
     for network, deployed in random_deployments(20):

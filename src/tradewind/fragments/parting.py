@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from tradewind.algebra.expressions.tree import Expression
+from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.stored import Read, Update
 from tradewind.algebra.schema import Schema
-from tradewind.fragments.deployed import Channel, Deployed, Fragment
+from tradewind.fragments.deployed import Channel, Deployed, Fragment, above
 
 
 class Parting(Protocol):
@@ -53,14 +54,18 @@ class Parting(Protocol):
 
 
 def channels(parting: Parting, known: Mapping[str, Channel]) -> tuple[Channel, ...]:
-    """The channels of the shares, given those that the fragment reads."""
-    origins = tuple(dict.fromkeys(origin for name in parting.whole.inputs for origin in known[name].origins))
-    return tuple(
-        Channel(name, one.graph[name], one.site, origins)
-        for one in parting.shares
-        for name in one.outputs
-        if name in parting.channel_names
-    )
+    """The channels of the shares, given those that the fragment reads. Each has the origins of those that it is made
+    of: on it nothing is ever promised of others.
+    """
+    found: list[Channel] = []
+    for one in parting.shares:
+        for name in (name for name in one.outputs if name in parting.channel_names):
+            made = list(above(Graph(((name, one.graph[name]),)), one.inputs.values()))
+            reached = {one.graph[name], *(child for node in made for child in node.inputs)}
+            read = [channel for channel, node in one.inputs.items() if node in reached]
+            origins = dict.fromkeys(origin for channel in read for origin in known[channel].origins)
+            found.append(Channel(name, one.graph[name], one.site, tuple(origins)))
+    return tuple(found)
 
 
 def split(deployed: Deployed, parting: Parting) -> Deployed:

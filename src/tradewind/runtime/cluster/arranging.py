@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tradewind.backbone import parcels
@@ -29,6 +28,9 @@ from tradewind.runtime.cluster.recut_lead import (
 from tradewind.runtime.cluster.showing import Showing
 from tradewind.runtime.cluster.workers import home_of, with_workers
 
+_BEGINNING = 300.0
+"""Seconds that the site is waited for to which work that was set apart is to go."""
+
 
 @dataclass
 class Arranging(Showing):
@@ -36,6 +38,8 @@ class Arranging(Showing):
 
     _roads: tuple[int, Roads] | None = None
     """Those that the move of a term goes by."""
+    _waits: dict[int, float] = field(default_factory=dict)
+    """Since when moves cannot begin, by their terms."""
 
     def move(self, query_or_fragment: str, site: str) -> dict[str, Any]:
         """Move a fragment that runs, or what merges for a query, to another site, with its state. Of one that delivers
@@ -60,6 +64,11 @@ class Arranging(Showing):
                 after = wanted
             else:
                 fragment = places(wanted.deployed, part.parting)[0]
+                if fragment.site == site == part.whole.site:
+                    raise InputError(
+                        f"the work of {query_or_fragment!r} is at {site!r} already.", where="move",
+                        hint=f"tradewind merge {query_or_fragment} makes it one with what delivers.",
+                    )  # fmt: skip
                 after = settles(wanted, part, site)
             require_movable(fragment, site)
             if fragment.answers:
@@ -188,10 +197,21 @@ class Arranging(Showing):
         if after is None:
             self._take_proposal()
         elif after.move is not None:
-            with suppress(RunError):  # a place that is away, or not up to date: it will be
+            try:
                 self._begin_move(after, after.move)
+            except RunError:  # a place that is away, or not up to date: it will be
+                self._wait_for(wanted, after.move)
         else:
             self._want(wanted=after)
+
+    def _wait_for(self, wanted: Wanted, move: Move) -> None:
+        """A move cannot begin. Work that was set apart for it is made one again if that takes too long."""
+        since = self._waits.setdefault(move.term, self.clock())
+        if self.clock() - since > _BEGINNING:
+            self._waits.clear()
+            after = stayed(wanted, move)
+            if after != wanted:
+                self._want(wanted=after)
 
     def _take_proposal(self) -> None:
         """A site has decided to do something in another way: that is signed, if it can be done."""

@@ -8,9 +8,11 @@ from typing import Any
 
 from tradewind.fragments.deployed import Channel, Deployed, Fragment
 from tradewind.fragments.differences import difference
+from tradewind.fragments.parting import places
 from tradewind.fragments.triggers import queries_of
 from tradewind.runtime.cluster.desired import Wanted, sites_of
 from tradewind.runtime.cluster.moving_routes import upstream
+from tradewind.runtime.cluster.recutting import Split
 
 _NOTHING = Deployed((), {})
 _HOUR, _GB = 3600.0, 1e9
@@ -93,10 +95,16 @@ def _turned(before: Channel, after: Channel | None) -> bool:
     return before.site != after.site or any(ways.get(end, start) != start for start, end in before.hops)
 
 
-def without(deployed: Deployed, queries: Iterable[str]) -> Deployed:
-    """A deployment without what only some queries need. What others need too goes on as it is."""
+def without(deployed: Deployed, queries: Iterable[str], splits: Iterable[Split] = ()) -> Deployed:
+    """A deployment without what only some queries need. What others need too goes on as it is, and so do all parts of
+    one that is in parts.
+    """
     gone = set(queries)
-    kept = tuple(one for one in deployed.fragments if set(queries_of(deployed, one)) - gone)
+    needed = {one.name for one in deployed.fragments if set(queries_of(deployed, one)) - gone}
+    for split in splits:
+        if split.runs(deployed) and needed.intersection(one.name for one in places(deployed, split.parting)):
+            needed.add(split.parting.together.name)
+    kept = tuple(one for one in deployed.fragments if one.name in needed)
     written = {name for one in kept for name in one.outputs}
     read = {name for one in kept for name in one.inputs}
     channels = {name: one for name, one in deployed.channels.items() if name in written and name in read}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tradewind.backbone import catalog
-from tradewind.errors import DataError, DeploymentError, InputError, RunError, unknown
+from tradewind.errors import DataError, DeploymentError, InputError, RunError, TradewindError, unknown
 from tradewind.frontends.deployment.check import load
 from tradewind.runtime.cluster import delivered, renewing
 from tradewind.runtime.cluster.arranging import Arranging
@@ -64,7 +64,7 @@ class Coordinator(Arranging):
     def _tick(self) -> None:
         """Tell sites where others are, once that has changed, and lead on what moves."""
         while not self._stopping.wait(_TICK):
-            with self._lock, suppress(RunError):
+            with self._lock, suppress(TradewindError):
                 known = {**self._desired.addresses, **self.registry.addresses()}
                 known = {site: one for site, one in known.items() if site in self._desired.principals}
                 if known != self._desired.addresses:
@@ -178,7 +178,8 @@ class Coordinator(Arranging):
             if query not in answered or query in wanted.removed:
                 raise unknown("query", query, [name for name in answered if name not in wanted.removed])
             removed = (*wanted.removed, query)
-            self._want(wanted=replace(wanted, removed=removed, deployed=without(wanted.deployed, removed)))
+            deployed = without(wanted.deployed, removed, wanted.splits)
+            self._want(wanted=replace(wanted, removed=removed, deployed=deployed))
             return {"epoch": self._desired.epoch, "removed": query}
 
     def _whole(self) -> dict[str, bool]:
@@ -263,7 +264,7 @@ class Coordinator(Arranging):
         except DataError:
             self.registry.refused += 1
             return
-        with self._lock, suppress(RunError):
+        with self._lock, suppress(TradewindError):
             self.registry.version += 1
             self._lead.take(told)
             self._lead_on()

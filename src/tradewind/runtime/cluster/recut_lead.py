@@ -120,7 +120,7 @@ def found_split(wanted: Wanted, what: str) -> Split | None:
         parts = [*places(wanted.deployed, one.parting), one.parting.together]
         if what == one.whole.name or any(what == part.name for part in parts):
             return one
-        if what in queries_of(wanted.deployed, one.parting.together):
+        if any(what in queries_of(wanted.deployed, part) for part in parts):
             return one
     return None
 
@@ -146,7 +146,12 @@ def next_step(wanted: Wanted, roads: Callable[[], Roads]) -> Wanted | None:
             return replace(wanted, splits=tuple(other for other in wanted.splits if other is not one))
         for share, goal in zip(places(wanted.deployed, one.parting), one.goals, strict=True):
             if share.site != goal:
-                return begun(wanted, share.name, goal, roads())
+                try:
+                    return begun(wanted, share.name, goal, roads())
+                except InputError:  # no way leads there any more
+                    if not one.detached:
+                        raise
+                    return settles(wanted, one, share.site)
         if one.merging:
             term = wanted.term + 1
             return replace(wanted, recut=Recut(term, one, joining=True), term=term)
