@@ -241,7 +241,7 @@ def test_a_move_that_is_undone_leaves_it_as_it_was(stage) -> None:
     stage.coordinator.move("best", "depot")
     stage.cut()
     stage.until(lambda: stage.wanted.move is not None, "the work is on its way")
-    stage.coordinator._lead_on()
+    stage.until(lambda: stage.coordinator._lead._term == stage.wanted.move.term, "its time is taken")
     stage.now += 301
     stage.tell()
     stage.until(lambda: stage.wanted.move is None, "the move is undone")
@@ -254,7 +254,8 @@ def test_a_move_that_is_undone_leaves_it_as_it_was(stage) -> None:
 
 def test_work_whose_goal_is_away_for_too_long_is_made_one_again(stage) -> None:
     stage.coordinator.move("best", "depot")
-    del stage.coordinator.registry.heard["depot"]
+    with stage.coordinator._lock:
+        del stage.coordinator.registry.heard["depot"]
     recut = stage.wanted.recut
     stage.coordinator._lead.take(MoveTold(site=recut.site, term=recut.term, recut=True))
     stage.until(lambda: stage.wanted.recut is None, "it is cut")
