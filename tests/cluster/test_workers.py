@@ -90,11 +90,11 @@ def _root_moves(yard: Yard, root: str) -> None:
         assert (gone["source"], gone["target"], gone["state"]) == ("hq", "north", "done")
         assert gone["state_bytes"] > 0
         assert [one["state"] for one in yard.status()["splits"]] == ["apart"]
-        assert gone["arrives_as"] in yard.status()["sites"]["north"]["fragments"]
+        yard.until(lambda: gone["arrives_as"] in yard.status()["sites"]["north"]["fragments"], 60, "north tells so")
         time.sleep(5)
         back = yard.command("move", "best", "hq")
         print(gone, back)
         assert "runs at hq" in back
         yard.until_split(None)
     yard.check()
-    assert root in yard.status()["sites"]["hq"]["fragments"]
+    yard.until(lambda: root in yard.status()["sites"]["hq"]["fragments"], 60, "hq tells so")

@@ -184,12 +184,12 @@ class Arranging(Showing):
         after = self._lead.next(wanted, self._roads[1], self.clock())
         if after is None:
             return
-        undone = after.move is None and after.moved == wanted.moved
-        self._want(wanted=stayed(after, move) if undone else after)
+        if after.move is None and after.moved == wanted.moved:
+            self._recuts.put_off(self.clock())
+            after = stayed(after, move)
+        self._want(wanted=after)
         if after.move is None:
             parcels.closed(self._wired)
-        if undone:
-            self._recuts.put_off(self.clock())
 
     def _lead_splits(self, wanted: Wanted) -> None:
         """Bring shares to where they are to be, and do what sites propose."""
