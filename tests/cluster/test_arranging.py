@@ -81,15 +81,20 @@ class Stage:
         self.tell()
 
 
-@pytest.fixture
-def stage(tmp_path, monkeypatch) -> Iterator[Stage]:
+def staged(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> Iterator[Stage]:
+    """A stage on which a deployment is wanted."""
     # Sites that are made up answer nothing.
     monkeypatch.setattr("tradewind.runtime.cluster.coordinator._PATIENCE", 0.1)
-    found = Stage(tmp_path)
-    found.coordinator.apply(FILE, "market.yaml")
+    found = Stage(folder)
+    found.coordinator.apply(text, "market.yaml")
     found.tell()
     yield found
     found.coordinator.stop_leading()
+
+
+@pytest.fixture
+def stage(tmp_path, monkeypatch) -> Iterator[Stage]:
+    yield from staged(tmp_path, monkeypatch, FILE)
 
 
 def test_a_split_is_led_from_step_to_step(stage) -> None:

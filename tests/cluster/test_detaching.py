@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.cluster.test_arranging import Stage
+from tests.cluster.test_arranging import Stage, staged
 from tests.cluster.test_moving_state import MORE
 from tests.cluster.test_splitting import again, cut, heated, moved, roads
 from tests.fragments.test_sharing import DELIVERED
@@ -178,12 +178,7 @@ def test_work_to_whose_goal_no_way_leads_any_more_is_made_one_again(before) -> N
 
 @pytest.fixture
 def stage(tmp_path, monkeypatch) -> Iterator[Stage]:
-    monkeypatch.setattr("tradewind.runtime.cluster.coordinator._PATIENCE", 0.1)
-    found = Stage(tmp_path)
-    found.coordinator.apply(DELIVERED, "market.yaml")
-    found.tell()
-    yield found
-    found.coordinator.stop_leading()
+    yield from staged(tmp_path, monkeypatch, DELIVERED)
 
 
 def taken(stage: Stage) -> None:
