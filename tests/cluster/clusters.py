@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from tradewind.errors import TradewindError
 from tradewind.runtime.cluster.client import Client, Contact
+from tradewind.runtime.cluster.footprint import family
 
 COMMAND = [sys.executable, "-m", "tradewind.cli.main"]
 
@@ -122,6 +123,11 @@ class Cluster:
         path = self.folder / f"{name}.log"
         return path.read_text() if path.exists() else ""
 
+    def started_by(self, name: str, called: str) -> list[int]:
+        """The processes below one of ours whose command line holds a text."""
+        _, *below = family(self.processes[name].pid)
+        return [pid for pid in below if called in _command(pid)]
+
     def _answers(self) -> bool:
         try:
             self.status()
@@ -139,6 +145,13 @@ class Cluster:
                 start_new_session=True,
                 env=telling(),
             )
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return ""
 
 
 def telling() -> dict[str, str]:

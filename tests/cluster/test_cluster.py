@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +61,12 @@ def test_rows_are_asked_for_and_pushed_from_afar(tmp_path):
             cluster.client.get("/v1/queries/even/rows")
         assert json.loads(cluster.command("describe", "odd"))["query"]["final"] == 15
         assert "tradewind: unknown entity" in cluster.failing("describe", "nothing")
+        # A Java that stands still keeps nobody: its agent ends when it is told to, and takes it along.
+        (java,) = cluster.started_by("here", "org.apache.spark")
+        os.kill(java, signal.SIGSTOP)
+        cluster.end("here")
+        assert "is killed" in cluster.said("here")
+        assert not Path(f"/proc/{java}").exists()
 
 
 def test_a_difference_is_shown_before_it_is_made(tmp_path):

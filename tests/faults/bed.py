@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -119,10 +119,6 @@ class Bed(Cluster):
         folder = self.state if site == COORDINATOR else self.state_of(site)
         return int((folder / "backbone" / "nats.pid").read_text())
 
-    def started_by(self, site: str, called: str) -> list[int]:
-        """The processes below a site's agent whose command line holds a text."""
-        return [pid for pid in _below(self.processes[site].pid) if called in _command(pid)]
-
     def connected(self, site: str) -> Connection:
         """A connection to a site's own server."""
         found = former((self.state_of(site) / "backbone").resolve())
@@ -165,21 +161,3 @@ class Bed(Cluster):
             super().until(holds, seconds, what)
         except TradewindError as error:  # there is no coordinator that could be asked
             raise AssertionError(f"not within {seconds} s: {what} ({error})") from None
-
-
-def _below(pid: int) -> Iterator[int]:
-    for task in Path(f"/proc/{pid}/task").glob("*"):
-        try:
-            children = (task / "children").read_text().split()
-        except OSError:
-            continue
-        for child in children:
-            yield int(child)
-            yield from _below(int(child))
-
-
-def _command(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
-    except OSError:
-        return ""

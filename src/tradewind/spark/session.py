@@ -183,6 +183,13 @@ def end_java() -> None:
         gateway.proc.wait()
 
 
+def kill_java() -> None:
+    """End Java at once, whatever it is at. Who waits for it learns that it is gone."""
+    gateway = SparkContext._gateway  # noqa: SLF001 - as above
+    if gateway is not None:
+        gateway.proc.kill()
+
+
 def _let_go() -> None:
     """Forget a Java that is not there any more."""
     gateway = SparkContext._gateway  # noqa: SLF001 - PySpark has no other way to begin again

@@ -27,12 +27,13 @@ from tradewind.runtime.cluster import delivered
 from tradewind.runtime.cluster.control import Control
 from tradewind.runtime.cluster.desired import Desired, opened, sites_of
 from tradewind.runtime.cluster.dialling import dials, neighbours
+from tradewind.runtime.cluster.ending import ended
 from tradewind.runtime.cluster.footprint import disk_free_bytes, memory_bytes
 from tradewind.runtime.cluster.metrics import Sample, of_site
 from tradewind.runtime.cluster.reports import SiteReport
 from tradewind.runtime.cluster.site_run import Place, SiteRun, discard
 from tradewind.runtime.saying import Say
-from tradewind.spark.session import Session, forget, lives, start
+from tradewind.spark.session import Session, forget, kill_java, lives, start
 from tradewind.trust.identity import Identity
 
 _LOOK = 0.1
@@ -88,13 +89,14 @@ class Agent:
         # Apart, so that a site that starts Spark, or waits for a batch, does not pass for one that is gone.
         reporter = threading.Thread(target=self._report_always, args=(stopping,), name="tradewind-reports", daemon=True)
         reporter.start()
-        try:
-            while not stopping.wait(_LOOK):
-                self._look()
-        finally:
-            stopping.set()
-            reporter.join()
-            self._stop()
+        with ended(stopping, kill_java, self.say):
+            try:
+                while not stopping.wait(_LOOK):
+                    self._look()
+            finally:
+                stopping.set()
+                reporter.join()
+                self._stop()
 
     def _start(self) -> None:
         post = self.post
@@ -114,12 +116,14 @@ class Agent:
 
     def _stop(self) -> None:
         if self._run is not None:
-            with suppress(TradewindError):
+            try:
                 self._run.stop()
+            except Exception as error:  # noqa: BLE001 - a Java that is gone says so in many ways, and all else is to end too
+                self.say(f"site {self.post.site}: while it was stopped: {type(error).__name__}", level="warning")
         if self._control is not None:
             self._control.close()
         if self._session is not None:
-            self._session.stop()
+            forget(self._session)
         if self._server is not None:
             self._server.stop()
 
