@@ -29,14 +29,20 @@ def trim(context: SparkContext) -> None:
     java.org.apache.hadoop.mapred.JobConf(False)
     java.org.apache.hadoop.hdfs.HdfsConfiguration.init()
     given = {name.removeprefix("spark.hadoop.") for name, _ in context.getConf().getAll()}
-    kept = {name: hadoop.getRaw(name) for name in _names(java, _without_defaults(java, hadoop, given))}
-    hadoop.clear()
+    kept = _without_defaults(java, hadoop, given).keySet()
+    # Taken out of what is there, in one go each: whoever asks meanwhile for the local file system, and finds no word on
+    # which one it is to be, gets Hadoop's own, and so does everybody after.
+    for field in ("properties", "overlay"):
+        _inside(java, hadoop, field).keySet().retainAll(kept)
     with suppress(Py4JError):  # where each setting came from: also sent along, and asked for by nobody
-        sources = hadoop.getClass().getDeclaredField("updatingResource")
-        sources.setAccessible(True)
-        sources.get(hadoop).clear()
-    for name, value in kept.items():
-        hadoop.set(name, value)
+        _inside(java, hadoop, "updatingResource").clear()
+
+
+def _inside(java: Any, hadoop: Any, field: str) -> Any:
+    """What Hadoop's settings hold in a field of their own."""
+    found = java.java.lang.Class.forName("org.apache.hadoop.conf.Configuration").getDeclaredField(field)
+    found.setAccessible(True)
+    return found.get(hadoop)
 
 
 def _without_defaults(java: Any, hadoop: Any, given: Collection[str]) -> Any:
