@@ -10,6 +10,7 @@ from tradewind.interpreter.checking import canonical
 from tradewind.interpreter.run import Weighted
 from tradewind.spark.columns import ARRIVAL, WEIGHT
 from tradewind.spark.engine import Arrived, Engine
+from tradewind.spark.session import partitions
 from tradewind.spark.types import from_arrow, to_arrow
 
 
@@ -73,6 +74,8 @@ class SparkRun:
                 "_place", [list(range(len(given)))]
             )
         )
+        if partitions(self.spark) == 1:
+            frame = frame.coalesce(1)  # as where rows are taken in
         return Arrived(frame.selectExpr("*", f"{number} AS {ARRIVAL[0]}"), mark, late)
 
     def _advance(self, go):

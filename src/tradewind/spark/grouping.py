@@ -172,7 +172,8 @@ def _exchanged(node: Aggregate | Merge, step: Step, lifted: DataFrame, columns: 
     before = None
     if remembered is not None:
         # Dealt out as the new ones are, so that those need not be once more.
-        dealt = remembered.repartition(step.partitions, *quoted(groups)) if groups else remembered
+        apart = groups and step.partitions > 1
+        dealt = remembered.repartition(step.partitions, *quoted(groups)) if apart else remembered
         before = dealt.selectExpr(*quoted(kept), f"false AS {_NEW}")
     states = together(before, lifted.selectExpr(*quoted(kept), f"true AS {_NEW}"))
     if states is None:

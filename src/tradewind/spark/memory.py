@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from tradewind.spark.columns import UNTIL, WEIGHT, consolidated, passing, reaches_sql
+from tradewind.spark.session import partitions
 
 _MANY = 12
 """So many segments of one table are made one."""
@@ -58,6 +59,11 @@ class Commit:
         segments = {segment.path for segments in self.tables.values() for segment in segments}
         return segments | set(self.folders.values())
 
+    @property
+    def rows(self) -> int:
+        """How many rows its tables have."""
+        return sum(segment.rows for segments in self.tables.values() for segment in segments)
+
 
 class Memory:
     """The tables of one run, in a folder."""
@@ -74,10 +80,12 @@ class Memory:
         self.batch = -1
         self._written = 0
         self._frozen: dict[str, float] = {}
+        self._in_one_place = False
 
     def begin(self, batch: int) -> None:
         """Start a batch from the last commit, whatever an earlier attempt has left behind."""
         self.batch, self._written = batch, 0
+        self._in_one_place = partitions(self._spark) == 1
         self._tables = dict(self.committed.tables)
         self._schemas = dict(self.committed.schemas)
         self._folders = dict(self.committed.folders)
@@ -113,6 +121,8 @@ class Memory:
     def _open(self, table: str, segment: Segment, threshold: float) -> DataFrame:
         schema = StructType.fromJson(json.loads(self._schemas[table]))
         frame = self._spark.read.schema(schema).parquet(str(self._folder / segment.path))
+        if self._in_one_place:
+            frame = frame.coalesce(1)
         if segment.below is not None:
             frame = frame.where(f"{UNTIL} < {passing(segment.below, UNTIL)}")
         return frame.where(reaches_sql(UNTIL, threshold))

@@ -32,7 +32,7 @@ from tradewind.spark.columns import WEIGHT
 from tradewind.spark.delivery import Totals, Wish, deliverable, totals_in
 from tradewind.spark.engine import Deltas, Engine
 from tradewind.spark.intake import Intake, Taken
-from tradewind.spark.session import FEW, compile_plans
+from tradewind.spark.session import FEW, fit_plans
 from tradewind.spark.sinks import Note, Pulled, Sink
 from tradewind.spark.sources.survey import Survey
 from tradewind.spark.step import Step
@@ -169,7 +169,7 @@ class Running:
         self._take_changes()
         before = self.engine.memory.committed.notes.get("positions", {})
         taken = self.intake.take(self._query, self.engine, self.folder, batch)
-        compile_plans(self.spark, taken.rows)
+        fit_plans(self.spark, taken.rows + self.engine.memory.committed.rows)
         if taken.rows < FEW:
             taken = taken.in_one_place()
         self.engine.advance(batch, taken.arrived, lambda deltas, step: self._deliver(deltas, step, batch, taken))

@@ -76,7 +76,7 @@ _LONGEST = 60
 
 FEW = 200_000
 """Fewer rows than this are done sooner if Spark does not compile their plans, and fit one part on their way."""
-_FEW_PARTITIONS = 4
+_PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 def start(
@@ -95,7 +95,7 @@ def start(
         **SETTINGS,
         _JAVA: f"{_SETTINGS[_JAVA]} {archive.used()}".strip(),
         "spark.driver.memory": memory,
-        "spark.sql.shuffle.partitions": str(cores),
+        _PARTITIONS: str(cores),
         "spark.default.parallelism": str(cores),
         "spark.local.dir": str(folder),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
@@ -224,17 +224,22 @@ def _start_java(settings: Mapping[str, str]) -> None:
         SparkContext._jvm = Remembered.of(SparkContext._jvm)  # noqa: SLF001 - as above
 
 
-def compile_plans(session: SparkSession, rows: int) -> None:
-    """Let Spark compile plans for many rows and change them as it sees these, and do neither for few.
+def fit_plans(session: SparkSession, rows: int) -> None:
+    """Let Spark plan for so many rows, those that are new and those that are remembered.
 
-    Plans of one run are compiled once, in its first batches: for some ten thousand rows that takes longer than all the
-    rest. With few partitions there is also nothing to gain from putting them together while a plan is at work.
+    Many are dealt out to all cores, and plans for them are compiled, and changed as Spark sees them. Few stay in one
+    place: no stage waits for another then. Compiling takes longer than all the rest for some ten thousand rows.
     """
     many = rows >= FEW
-    adaptive = many or int(session.conf.get("spark.sql.shuffle.partitions") or 1) > _FEW_PARTITIONS
+    session.conf.set(_PARTITIONS, str(session.sparkContext.defaultParallelism if many else 1))
     session.conf.set("spark.sql.codegen.wholeStage", str(many).lower())
     session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if many else "NO_CODEGEN")
-    session.conf.set("spark.sql.adaptive.enabled", str(adaptive).lower())
+    session.conf.set("spark.sql.adaptive.enabled", str(many).lower())
+
+
+def partitions(session: SparkSession) -> int:
+    """How many parts rows are dealt out to when they are grouped."""
+    return int(session.conf.get(_PARTITIONS) or 1)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.stored import Read, Update
 from tradewind.errors import InternalError
 from tradewind.spark.memory import Memory
+from tradewind.spark.session import partitions
 from tradewind.spark.tables.store import Tables
 
 
@@ -68,7 +69,7 @@ class Step:
     @property
     def partitions(self) -> int:
         """How many parts rows are dealt out to when they are grouped."""
-        return int(self.spark.conf.get("spark.sql.shuffle.partitions") or 1)
+        return partitions(self.spark)
 
     @property
     def tables(self) -> Tables:
