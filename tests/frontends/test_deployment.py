@@ -31,7 +31,7 @@ streams:
     on_bad: dead_letter
     distinct: {domain: 20000}
     at:
-      ams: {format: parquet, path: data/ams, rows_per_second: 2000, row_bytes: 90, options: {mergeSchema: true}}
+      ams: {format: parquet, path: data/ams, rows_per_second: 2000, row_bytes: 90, options: {max_files_per_batch: 8}}
       eu-dc: {rows_per_second: 10}
 tables:
   limits: {schema: "domain STRING, most BIGINT", key: domain}
@@ -86,7 +86,7 @@ def test_sites_links_and_streams(declared):
         ("ams", "eu-dc"),
         False,
     )
-    assert stream.origins["ams"].options == {"mergeSchema": True}
+    assert stream.origins["ams"].options == {"max_files_per_batch": 8}
     assert stream.origins["eu-dc"].format is None
     assert (stream.leave_region, stream.on_bad, dict(stream.distinct)) == (
         "aggregated",

@@ -25,7 +25,7 @@ def test_a_class_and_its_methods_are_looked_for_once(spark) -> None:
 
 def exchanges(frame) -> int:
     plan = frame._jdf.queryExecution().executedPlan().toString()
-    return plan.count("Exchange hashpartitioning")
+    return int(plan.count("Exchange hashpartitioning"))
 
 
 def test_few_rows_stay_in_one_place_and_many_are_dealt_out(spark, tmp_path) -> None:

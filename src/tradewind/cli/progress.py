@@ -35,8 +35,9 @@ _SELDOM = 2.0
 class Progress:
     """Tells how a run goes, on stderr, and remembers what it read."""
 
-    def __init__(self, quiet: bool, found: Deployment, say: Say | None = None) -> None:
+    def __init__(self, quiet: bool, found: Deployment, say: Say | None = None, *, rows_aside: bool = False) -> None:
         self._quiet = quiet
+        self._rows_aside = rows_aside
         self._to_machines = say
         self._queries = found.queries
         self._newest: int | None = None
@@ -136,12 +137,12 @@ class Progress:
         self._rows = rows
 
     def rows(self, name: str, table: Any) -> None:
-        """Rows of a query that is delivered to the console."""
+        """Rows of a query that is delivered to the console: on stdout, unless that is for one JSON object."""
         # Loaded on use: other commands do not need what reads rows.
         answers = importlib.import_module("tradewind.runtime.answers")
         schema = answers.delivered_schema(self._queries[name].operator.schema)
         for row in answers.delivered_rows(table, schema):
-            typer.echo(f"{name}: {json.dumps(as_object(row, schema))}")
+            typer.echo(f"{name}: {json.dumps(as_object(row, schema))}", err=self._rows_aside)
 
     def end(self, seconds: float, how: str) -> None:
         """The last line."""

@@ -74,7 +74,7 @@ def run(  # noqa: PLR0917, the command line's options come as parameters
     with speaking("run", as_json=json_logs) as say:
         found = deployment(file)
         network = network_of(found, cut or (), throttle or (), full_speed, backbone)
-        progress = Progress(quiet, found, say if json_logs else None)
+        progress = Progress(quiet, found, say if json_logs else None, rows_aside=as_json)
         live = found.run(
             state=state_of(file, state), until_done=until_done, fresh=fresh, on_batch=progress.batch,
             show=progress.rows, planner=planner, network=network,

@@ -9,12 +9,14 @@ from pathlib import Path
 from tradewind.errors import InputError
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.attachments import texts, with_added
+from tradewind.runtime.identity import require_ours
 from tradewind.runtime.places import sink_of
 from tradewind.spark.sinks import Sink
 
 
 def start_afresh(found: Deployment, state: Path, sinks: Mapping[str, Sink]) -> None:
     """Remove the state of earlier runs, and what they delivered, also for queries that were added to them."""
+    require_ours(state)
     added = _added(found, state)
     shutil.rmtree(state, ignore_errors=True)
     for sink in (*sinks.values(), *added):

@@ -11,6 +11,8 @@ from tradewind.algebra.graph import Graph
 from tradewind.errors import InputError
 
 _FILE = "run.json"
+_BEFORE = ("measured.json", "measured.partial")
+"""What a run that did not get as far as that may have left."""
 
 
 def identity(graph: Graph, horizon: int | None, fragments: Sequence[str] | None = None) -> dict[str, Any]:
@@ -37,6 +39,17 @@ def claim(folder: Path, wanted: dict[str, Any]) -> None:
         where=str(folder),
         hint="--fresh starts again and removes what was delivered; or undo the change.",
     )
+
+
+def require_ours(folder: Path) -> None:
+    """Refuse to take a folder for old state, and to remove it, that no run has claimed."""
+    others = sorted(one.name for one in folder.iterdir()) if folder.is_dir() else []
+    if _FILE not in others and (strange := [name for name in others if name not in _BEFORE]):
+        raise InputError(
+            f"this is no state of a run, and holds other things: {', '.join(strange[:3])}.",
+            where=str(folder),
+            hint="nothing was removed; name a folder that does not exist yet, or that an earlier run has used.",
+        )
 
 
 def reclaim(folder: Path, wanted: dict[str, Any]) -> None:

@@ -25,7 +25,7 @@ from tradewind.runtime.alone import Alone
 from tradewind.runtime.asked import added, asking, asking_also, horizon_of
 from tradewind.runtime.attachments import Attachment, earlier, note
 from tradewind.runtime.identity import claim, identity, reclaim
-from tradewind.runtime.places import one_site, prepare, refuse_foreign, sink_of
+from tradewind.runtime.places import one_site, prepare, refuse_clashes, refuse_foreign, sink_of
 from tradewind.runtime.planned import Planned, planned
 from tradewind.runtime.published import Published, published
 from tradewind.runtime.pushes import Pushes
@@ -72,6 +72,7 @@ class Live:
             for name, query in self._found.queries.items()
         }
         self.horizon = horizon_of(self._found)
+        refuse_clashes(self._found, self._base)
         check_readable(self._found, self._base, self.state, wait=not until_done)
         if fresh:
             start_afresh(self._found, self.state, self._sinks)
@@ -209,6 +210,7 @@ class Live:
             raise InputError("queries cannot be added at one site.", hint="stop, and run again with all of them.")
         if self._runner.session is None:
             raise InputError("nothing is running.", hint="add queries between start and stop.")
+        refuse_clashes(wanted, self._base)
         check_readable(replace(wanted, queries=more), self._base, self.state, wait=not self._runner.setting.until_done)
         pulled = not isinstance(queries, Deployment)
         sinks = {name: sink_of(name, query, self._base, self._show, pulled=pulled) for name, query in more.items()}

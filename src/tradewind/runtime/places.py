@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
-from tradewind.errors import InputError, unknown
+from tradewind.errors import InputError
 from tradewind.frontends.deployment.deployment import Deployment, Query
+from tradewind.frontends.deployment.endpoints import within
+from tradewind.frontends.deployment.formats import check_delivery
 from tradewind.spark.sinks import Files, Nowhere, Pulled, Shown, Sink
-
-_OPTIONS: dict[str, list[str]] = {"memory": [], "console": [], "noop": ["columns"]}
-"""What deliveries that are no files can be told, all of it true or false."""
 
 
 def one_site(found: Deployment) -> str | None:
@@ -29,8 +27,10 @@ def sink_of(name: str, query: Query, base: Path, show: Callable[[str, pa.Table],
     """The sink that a query's delivery names; without a format rows are pulled, or shown where nobody can pull."""
     deliver = query.deliver
     kind = deliver.format or ("parquet" if deliver.path else "memory" if pulled or show is None else "console")
-    if kind in _OPTIONS:
-        _check_options(name, kind, deliver.options)
+    try:
+        check_delivery(kind, deliver.options)
+    except InputError as error:
+        raise error.at(f"queries.{name}.deliver") from None
     match kind:
         case "memory":
             return Pulled()
@@ -45,12 +45,29 @@ def sink_of(name: str, query: Query, base: Path, show: Callable[[str, pa.Table],
     return Files(base / deliver.path, kind, deliver.options, query.operator.schema)
 
 
-def _check_options(name: str, kind: str, options: Mapping[str, Any]) -> None:
-    for option, value in options.items():
-        if option not in _OPTIONS[kind]:
-            raise unknown(f"option of a {kind} delivery", option, _OPTIONS[kind]).at(f"queries.{name}.deliver")
-        if not isinstance(value, bool):
-            raise InputError(f"{option} is {value!r}.", where=f"queries.{name}.deliver", hint="say true or false.")
+def refuse_clashes(found: Deployment, base: Path, site: str | None = None) -> None:
+    """Refuse answers that would be written over each other, or where a stream is read, on one machine: that of a site,
+    or of all of them. `check` sees this as far as paths alone tell.
+    """
+    written: dict[Path, str] = {}
+    read = [
+        (name, (base / origin.path).resolve())
+        for name, stream in found.streams.items()
+        for place, origin in stream.origins.items()
+        if origin.path is not None and site in {None, place}
+    ]
+    for name, query in found.queries.items():
+        if query.deliver.path is None or site not in {None, query.deliver.site}:
+            continue
+        folder, where = (base / query.deliver.path).resolve(), f"queries.{name}.deliver.path"
+        other = written.setdefault(folder, name)
+        if other != name:
+            hint = "what all sites deliver lies on one machine here: give each query a path of its own."
+            raise InputError(f"{other!r} and {name!r} are both delivered to {folder}.", where=where, hint=hint)
+        for stream, source in read:
+            if within(folder.as_posix(), source.as_posix()):
+                what = f"the stream {stream!r} is read from {source}, and would read its own answers."
+                raise InputError(what, where=where, hint="deliver to another folder.")
 
 
 def prepare(sinks: Mapping[str, Sink]) -> None:

@@ -48,23 +48,23 @@ _SETTINGS = {
     "spark.sql.streaming.fileSource.log.cleanupDelay": "30s",
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
     "spark.sql.codegen.cache.maxEntries": "2000",
-    # Room is taken in such pieces, however little goes in: by default 4 MB for each plan that is sent to tasks, and up to
-    # 64 MB for each table that is grouped or sorted.
+    # Room is taken in such pieces, however little goes in: by default 4 MB for each plan that is sent to tasks, and up
+    # to 64 MB for each table that is grouped or sorted.
     "spark.broadcast.blockSize": "256k",
     "spark.buffer.pageSize": "1m",
     # Sketches and lists of 128 groups (Spark's own bound) are few; beyond it their rows would be sorted.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "20000",
-    _JAVA: " ".join((
+    _JAVA: (
         # Deep plans overflow the stack of the thread that prints or optimises them.
-        "-Xss16m",
-        # What is larger than half a region is kept apart, and each time makes Java look through all that it holds: each
-        # task's result and each column of a file take 1 MB at least.
-        "-XX:+UseG1GC -XX:G1HeapRegionSize=4m",
+        "-Xss16m "
+        # What is larger than half a region is kept apart, and each time makes Java look through all that it holds; each
+        # task's result, and each column of a file, takes 1 MB at least.
+        "-XX:+UseG1GC -XX:G1HeapRegionSize=4m "
         # Arrow would check bounds at each value that it writes, after Spark has: a fifth of the way to Python.
-        "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false",
-        # Hadoop starts a `chmod` for each local file: by a helper, that would be two processes each time.
-        "-Djdk.lang.Process.launchMechanism=VFORK",
-    )),
+        "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false "
+        # Hadoop starts a `chmod` for each local file; Java's usual helper would make that two processes each time.
+        "-Djdk.lang.Process.launchMechanism=VFORK"
+    ),
 }
 
 Session = SparkSession

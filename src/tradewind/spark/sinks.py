@@ -7,6 +7,7 @@ once, so a run that died in between makes good for it when it is started again.
 from __future__ import annotations
 
 import queue
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -19,13 +20,13 @@ from pyspark.sql import DataFrame
 
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import BIGINT, BOOLEAN
-from tradewind.errors import DataError, unknown
+from tradewind.errors import DataError
+from tradewind.frontends.deployment.formats import check_delivery, checked
 from tradewind.spark.columns import WEIGHT
 from tradewind.spark.delivery import FINAL, Totals, totals_in, totals_of
 from tradewind.spark.encoding import ENCODERS
 from tradewind.spark.sources.csv_records import header_of
 from tradewind.spark.sources.landing import PARSERS
-from tradewind.spark.sources.options import checked
 from tradewind.spark.sources.parsing import Reading
 from tradewind.spark.sources.records import Part
 from tradewind.spark.types import quote
@@ -50,14 +51,6 @@ class Sink(Protocol):
         """Remove everything that was ever published."""
 
 
-_SUFFIXES = {"parquet": "parquet", "json": "json", "csv": "csv", "xml": "xml", "orc": "orc"}
-_OPTIONS = {
-    "parquet": {"compression"},
-    "json": {"compression"},
-    "csv": {"compression", "header", "delimiter", "sep"},
-    "xml": {"compression", "rowTag", "rootTag"},
-    "orc": {"compression"},
-}
 _TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
 """Spark would cut microseconds off."""
 
@@ -75,17 +68,15 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     "xml": {"rowTag": "row", "attributePrefix": "@", **_TIMES},
 }
 _STAGING = "_staging"
+_OURS = re.compile(r"batch-\d{8,}(-end)?-\d+\..+")
+"""Names of files that batches were written to; files of any other name are somebody else's."""
 
 
 class Files:
     """Files in a folder, named by batch, so that publishing a batch again changes nothing."""
 
     def __init__(self, folder: Path, format_: str, options: Mapping[str, Any], schema: Schema) -> None:
-        if format_ not in _SUFFIXES:
-            raise unknown("format of a delivery", format_, [*_SUFFIXES, "console", "memory"])
-        for name in options:
-            if name not in _OPTIONS[format_]:
-                raise unknown(f"option of a {format_} delivery", name, sorted(_OPTIONS[format_]))
+        check_delivery(format_, options)
         self.folder = folder
         self.format = format_
         self._schema = schema
@@ -121,7 +112,9 @@ class Files:
 
     def published(self) -> list[Path]:
         """The files of all batches, in order."""
-        return sorted(self.folder.glob("batch-*.*")) if self.folder.is_dir() else []
+        if not self.folder.is_dir():
+            return []
+        return sorted(file for file in self.folder.iterdir() if _OURS.fullmatch(file.name))
 
     def read(self, files: Sequence[Path]) -> Iterator[pa.Table]:
         """The rows of published files: columns, `_final` and `_weight`, in their types."""

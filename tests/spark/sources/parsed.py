@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from tests.spark.sources.writing import plain
 from tradewind.algebra.schema import Schema
+from tradewind.frontends.deployment.formats import checked
 from tradewind.spark.sources.csv_records import header_of
 from tradewind.spark.sources.landing import PARSERS
-from tradewind.spark.sources.options import checked
 from tradewind.spark.sources.parsing import Reading
 from tradewind.spark.sources.records import Letter, Part
 from tradewind.spark.types import from_arrow

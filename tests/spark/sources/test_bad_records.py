@@ -14,11 +14,11 @@ import pytest
 from tests.spark.sources.parsed import of_part, parsed
 from tests.spark.sources.writing import ALL, SIMPLE, csv_lines, json_lines, plain, rows
 from tradewind.algebra.schema import parse_schema
+from tradewind.frontends.deployment.formats import checked
 from tradewind.spark.sources.csv_records import header_of
 from tradewind.spark.sources.footers import footer_of
 from tradewind.spark.sources.json_lines import _at_once
 from tradewind.spark.sources.nested import FaultError
-from tradewind.spark.sources.options import checked
 from tradewind.spark.sources.parsing import Reading
 from tradewind.spark.sources.records import SHOWN, Part, blocks
 

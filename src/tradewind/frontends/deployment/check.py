@@ -11,6 +11,7 @@ from tradewind.errors import InputError, unknown
 from tradewind.frontends.catalog import Catalog
 from tradewind.frontends.deployment.declarations import Declarations, declare, missing_sections
 from tradewind.frontends.deployment.deployment import DeclaredStream, Deployment, Query
+from tradewind.frontends.deployment.endpoints import check_endpoints
 from tradewind.frontends.deployment.model import OBJECTIVES, DeploymentFile, QueryKeys
 from tradewind.frontends.deployment.network import check_deliveries, check_network, check_sinks, names_in
 from tradewind.frontends.deployment.questions import Questions
@@ -97,6 +98,7 @@ def _checked(raw: Mapping[str, Any], name: str, report: Report) -> Deployment:
     report.add(declared.findings)
     report.add(check_network(file, shape.links, raw))
     report.add(check_deliveries(file, raw))
+    report.add(check_endpoints(file, raw))
     report.add(_check_names(file, raw))
     catalog, operators, findings = _ask(file, raw, declared)
     report.add(findings)

@@ -68,11 +68,10 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def check_deliveries(file: DeploymentFile, raw: Mapping[str, Any]) -> Iterator[Finding]:
-    """Sinks at sites that exist, each file written by one query."""
+    """Sinks at sites that exist."""
     sites = names_in(raw, "sites")
-    paths: dict[tuple[str, str], str] = {}
     for name, query in file.queries.items():
-        site, path = query.deliver.site, query.deliver.path
+        site = query.deliver.site
         if sites and site not in sites:
             yield finding(("queries", name, "deliver", "site"), unknown("site", site, likely(site, sites)))
         for kind, where in query.pin.items():
@@ -81,11 +80,6 @@ def check_deliveries(file: DeploymentFile, raw: Mapping[str, Any]) -> Iterator[F
                 yield Finding(one.path, one.what, one.hint, at_key=True)
             if sites and where not in sites:
                 yield finding(("queries", name, "pin", kind), unknown("site", where, likely(where, sites)))
-        if path is not None:
-            other = paths.setdefault((site, path.rstrip("/")), name)
-            if other != name:
-                what = f"the query {other!r} delivers to {path!r} already."
-                yield Finding(("queries", name, "deliver", "path"), what, "give each query its own.")
 
 
 def check_sinks(

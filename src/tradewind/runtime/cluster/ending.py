@@ -17,9 +17,7 @@ _PATIENCE = 10.0
 
 
 @contextmanager
-def ended(
-    stopping: threading.Event, kill: Callable[[], None], say: Say, patience: float = _PATIENCE
-) -> Iterator[None]:
+def ended(stopping: threading.Event, kill: Callable[[], None], say: Say, patience: float = _PATIENCE) -> Iterator[None]:
     """What is done within this has so many seconds to end once it is told to stop. Then what it may be waiting for is
     killed; and if that does not help, the process leaves as it is.
     """

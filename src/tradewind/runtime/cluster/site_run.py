@@ -29,7 +29,7 @@ from tradewind.runtime.cluster.moving_site import Batches, Courier, SiteMove, gu
 from tradewind.runtime.cluster.places import at_site
 from tradewind.runtime.cluster.reports import AnswerTold, ChannelTold, FragmentTold, LinkTold, Proposal, ReadTold
 from tradewind.runtime.cluster.site_told import answers_of, channels_of, links_of, read_of
-from tradewind.runtime.places import prepare, refuse_foreign, sink_of
+from tradewind.runtime.places import prepare, refuse_clashes, refuse_foreign, sink_of
 from tradewind.runtime.pushes import Pushes
 from tradewind.runtime.setting import Setting
 from tradewind.runtime.sites import Sites
@@ -176,6 +176,7 @@ class SiteRun:
     def _start(self) -> None:
         found = self._declared()
         setting = self._setting(found)
+        refuse_clashes(found, self.place.root, self.place.site)
         check_readable(found, self.place.root, self.folder, wait=not self.wanted.until_done)
         if not self.folder.exists():
             if self.wanted.fresh:

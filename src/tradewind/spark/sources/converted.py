@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 
 from tradewind.algebra.schema import Schema
 from tradewind.errors import InputError
+from tradewind.frontends.deployment.formats import OPTIONS
 from tradewind.spark.sources.converters.protocol import Converter
 from tradewind.spark.sources.converters.registry import converter
 from tradewind.spark.sources.nested import normalised
-from tradewind.spark.sources.options import OPTIONS
 from tradewind.spark.sources.parsing import Found, Reading, Rows, letters_of
 from tradewind.spark.sources.records import BLOCK, SHOWN, UNREADABLE, Letter, Part, blocks, pieces, unreadable
 from tradewind.spark.sources.texts import in_range

@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from tradewind.algebra.types import DataType
+from tradewind.frontends.deployment.formats import EPOCHS
 from tradewind.spark.sources.nested import FaultError, Tree, normalised, read_json
 from tradewind.spark.sources.parsing import Found, Reading, Rows, letters_of
 from tradewind.spark.sources.records import Block, Part, blocks
-from tradewind.spark.sources.texts import EPOCHS, in_range
+from tradewind.spark.sources.texts import in_range
 from tradewind.spark.types import arrow_type
 
 _POWER = re.compile(rb"[0-9.][eE][+-]?[0-9]{3}")

@@ -23,11 +23,11 @@ from tradewind.algebra.types import INTEGER_BITS, MICROS, DataType, is_fraction,
 from tradewind.cost.declared import DISTINCT
 from tradewind.cost.packed import Values, column_bytes
 from tradewind.frontends.deployment.deployment import DeclaredStream, Deployment
+from tradewind.frontends.deployment.formats import checked
 from tradewind.rewrites.columns import reads
 from tradewind.spark.packing import weight
 from tradewind.spark.sources.estimates import spread
 from tradewind.spark.sources.figures import Figures, key_of, remember, remembered
-from tradewind.spark.sources.options import checked
 from tradewind.spark.sources.samples import LOOKED_AT, Place, Sample, place, tried
 
 SAMPLE = 100_000

@@ -14,6 +14,7 @@ from tradewind.algebra.operators.core import Source
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import BIGINT, DataType, is_fraction
 from tradewind.errors import InputError
+from tradewind.frontends.deployment.formats import CONVERTED
 from tradewind.spark.columns import ARRIVAL, WEIGHT
 from tradewind.spark.literals import text_sql
 from tradewind.spark.sources.converted import converter_of
@@ -22,7 +23,6 @@ from tradewind.spark.sources.footers import Footer, footer_of
 from tradewind.spark.sources.generator import FIRST, Clockwork, Generated, Tickets, merged, span_of
 from tradewind.spark.sources.landing import SPLIT, Task
 from tradewind.spark.sources.nested import FaultError
-from tradewind.spark.sources.options import CONVERTED
 from tradewind.spark.sources.parsing import Reading
 from tradewind.spark.sources.places import literal, require_there, tracked_files
 from tradewind.spark.sources.records import Part, suffix_of

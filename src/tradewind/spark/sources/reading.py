@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 from tradewind.algebra.operators.core import Source
 from tradewind.errors import DataError, InputError, TradewindError
 from tradewind.frontends.deployment.deployment import DeclaredStream, Deployment
+from tradewind.frontends.deployment.formats import checked
 from tradewind.spark.sources.generator import Tickets
-from tradewind.spark.sources.options import checked
 from tradewind.spark.sources.places import place_of
 from tradewind.spark.sources.push import inbox_of
 from tradewind.spark.sources.readers import Desk, FileReader, GeneratedReader, Known, Plan

@@ -22,12 +22,12 @@ from tradewind.algebra.operators.core import Source
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.times import LOWEST
 from tradewind.algebra.types import BIGINT
+from tradewind.frontends.deployment.formats import checked
 from tradewind.frontends.deployment.model import Origin
 from tradewind.spark.columns import WEIGHT
 from tradewind.spark.sources.columnar import by_name, fitted
 from tradewind.spark.sources.excerpts import Excerpt, File, excerpts, spans
 from tradewind.spark.sources.footers import Footer, footer_of
-from tradewind.spark.sources.options import checked
 from tradewind.spark.sources.parsing import Reading
 from tradewind.spark.sources.places import place_of
 

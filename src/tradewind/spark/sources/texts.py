@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 
 from tradewind.algebra.times import HIGHEST, LOWEST
 from tradewind.algebra.types import STRING, DataType, is_fraction, is_integer
+from tradewind.frontends.deployment.formats import EPOCHS
 from tradewind.interpreter.casts import convert
 from tradewind.interpreter.number_text import parse_decimal
 from tradewind.interpreter.values import EXACT, Value, within
 from tradewind.spark.types import arrow_type
 
-EPOCHS = {"seconds": 1_000_000, "milliseconds": 1_000, "microseconds": 1}
 """What a number can count since 1970 where a TIMESTAMP is declared, and how many microseconds that is."""
 
 _DAY = 86_400_000_000

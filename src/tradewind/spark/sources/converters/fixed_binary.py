@@ -13,8 +13,8 @@ from tradewind.algebra.schema import Schema
 from tradewind.algebra.times import HIGHEST, LOWEST
 from tradewind.algebra.types import DataType, is_fraction
 from tradewind.errors import DataError, InputError
+from tradewind.frontends.deployment.formats import EPOCHS
 from tradewind.spark.sources.converters.protocol import Converted, good, only
-from tradewind.spark.sources.texts import EPOCHS
 from tradewind.spark.types import arrow_type
 
 _HINT = (

@@ -10,12 +10,12 @@ from tradewind.algebra.operators.core import Source
 from tradewind.algebra.schema import parse_schema
 from tradewind.errors import InputError
 from tradewind.frontends.deployment.deployment import DeclaredStream
+from tradewind.frontends.deployment.formats import OPTIONS, checked
 from tradewind.frontends.deployment.model import Origin
-from tradewind.spark.sources.options import OPTIONS, checked
 from tradewind.spark.sources.places import literal, place_of
 from tradewind.spark.sources.reading import local, reader
 
-DOCS = Path(__file__).parents[3] / "docs" / "sources.md"
+DOCS = Path(__file__).parents[2] / "docs" / "sources.md"
 
 
 def declared(**keys) -> DeclaredStream:

@@ -1,4 +1,6 @@
-"""The options of every format: which there are, what they may be, and what they are when nothing is said."""
+"""The formats of streams and of deliveries, and their options: which there are, what they may be, and what they are
+when nothing is said.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,9 @@ from typing import Any, NamedTuple
 
 from tradewind.algebra.times import parse_timestamp
 from tradewind.errors import InputError, unknown
-from tradewind.spark.sources.texts import EPOCHS
+
+EPOCHS = {"seconds": 1_000_000, "milliseconds": 1_000, "microseconds": 1}
+"""What numbers may count since 1970, in microseconds."""
 
 
 class Option(NamedTuple):
@@ -114,6 +118,20 @@ OPTIONS: Mapping[str, Mapping[str, Option]] = {
     "push": _LIMITS,
 }  # fmt: skip
 CONVERTED = ("text", "binary")
+PLACELESS = ("rate", "push")
+"""Streams that lie in no files."""
+DELIVERIES: Mapping[str, frozenset[str]] = {
+    "parquet": frozenset({"compression"}),
+    "json": frozenset({"compression"}),
+    "csv": frozenset({"compression", "header", "delimiter", "sep"}),
+    "xml": frozenset({"compression", "rowTag", "rootTag"}),
+    "orc": frozenset({"compression"}),
+}
+"""What answers are written as to files, with the options that each may be given."""
+UNWRITTEN: Mapping[str, frozenset[str]] = {
+    "console": frozenset(), "memory": frozenset(), "noop": frozenset({"columns"}),
+}  # fmt: skip
+"""Deliveries that are no files, with what they can be told, all of it true or false."""
 
 
 def checked(format_: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,6 +151,18 @@ def checked(format_: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
             raise unknown(f"option of {format_}", name, known)
     _refuse_conflicts(format_, found)
     return found
+
+
+def check_delivery(format_: str, given: Mapping[str, Any]) -> None:
+    """Raise an InputError for a delivery that there is not, or that cannot be told this."""
+    if format_ not in DELIVERIES and format_ not in UNWRITTEN:
+        raise unknown("format of a delivery", format_, [*DELIVERIES, *UNWRITTEN])
+    known = DELIVERIES.get(format_) or UNWRITTEN.get(format_, frozenset())
+    for name, value in given.items():
+        if name not in known:
+            raise unknown(f"option of a {format_} delivery", name, sorted(known))
+        if format_ in UNWRITTEN and not isinstance(value, bool):
+            raise InputError(f"{name} is {value!r}.", hint="say true or false.")
 
 
 def _checked(option: Option, name: str, value: Any) -> Any:

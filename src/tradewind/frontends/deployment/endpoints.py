@@ -1,0 +1,111 @@
+"""Where streams are read and answers are written: whether that can be done at all, and does not get in its own way."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from tradewind.errors import InputError
+from tradewind.frontends.deployment.formats import DELIVERIES, PLACELESS, check_delivery, checked
+from tradewind.frontends.deployment.model import Deliver, DeploymentFile, Origin
+from tradewind.frontends.flow.findings import Finding, Path, finding, keys_at, meant_by
+
+_GLOB = frozenset("*?[{")
+
+
+def check_endpoints(file: DeploymentFile, raw: Mapping[str, Any]) -> Iterator[Finding]:
+    """Formats that there are, with options that they know and the paths that they need; and no answer is written where
+    something is read, or where another one is written.
+    """
+    for name, stream in file.streams.items():
+        for site, origin in stream.at.items():
+            path: Path = ("streams", name, "at", site)
+            yield from _check_origin(path, origin, says_path=_says_path(raw, path, Origin))
+    for name, query in file.queries.items():
+        path = ("queries", name, "deliver")
+        yield from _check_deliver(path, query.deliver, says_path=_says_path(raw, path, Deliver))
+    yield from _check_places(file)
+
+
+def _says_path(raw: Mapping[str, Any], path: Path, model: type[Origin | Deliver]) -> bool:
+    """Whether a path is given, be it one that cannot be used, or under a misspelt key."""
+    found: Any = raw
+    for key in path:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return not isinstance(found, Mapping) or "path" in found or "path" in meant_by(found, keys_at(model, ()))
+
+
+def _check_origin(path: Path, origin: Origin, *, says_path: bool) -> Iterator[Finding]:
+    if origin.format is None:
+        return  # it can be planned, which is all that is wanted of it
+    yield from _told(path, origin.options, lambda: checked(origin.format, origin.options))
+    if origin.format in PLACELESS:
+        if origin.format == "push" and origin.path is not None:
+            yield Finding((*path, "path"), "rows that are pushed have no path.", "leave it out.")
+    elif not says_path:
+        yield Finding(path, "it has no path.", "path: data/requests.", at_key=True)
+    elif origin.path is not None and "://" in origin.path:
+        what = f"{origin.path[:100]!r} is not on the site's machine."
+        yield Finding((*path, "path"), what, "give the path of a folder, a file or a glob.")
+
+
+def _check_deliver(path: Path, deliver: Deliver, *, says_path: bool) -> Iterator[Finding]:
+    kind = deliver.format or ("parquet" if deliver.path is not None else "console")
+    yield from _told(path, deliver.options, lambda: check_delivery(kind, deliver.options))
+    if kind in DELIVERIES and not says_path:
+        yield Finding(path, f"it is delivered as {kind}, but has no path.", "deliver: {path: out/…}.", at_key=True)
+
+
+def _told(path: Path, options: Mapping[str, Any], check: Callable[[], object]) -> Iterator[Finding]:
+    """What is wrong with a format and its options, at the one or the other."""
+    try:
+        check()
+    except InputError as error:
+        named = next((name for name in options if f"'{name}'" in error.what or error.where == f"option {name}"), None)
+        inside: Path = ("format",) if named is None else ("options", named)
+        unknown_option = named is not None and f"'{named}'" in error.what
+        one = finding((*path, *inside), error)
+        yield Finding(one.path, one.what, one.hint, at_key=unknown_option)
+
+
+def _check_places(file: DeploymentFile) -> Iterator[Finding]:
+    """Answers and streams of one site, by their paths as they are written: what links and folders elsewhere lead to is
+    seen where it runs.
+    """
+    taken: dict[tuple[str, str], str] = {}
+    read = [
+        (site, posixpath.normpath(origin.path), name)
+        for name, stream in file.streams.items()
+        for site, origin in stream.at.items()
+        if origin.path is not None
+    ]
+    for name, query in file.queries.items():
+        if query.deliver.path is None:
+            continue
+        path, place = ("queries", name, "deliver", "path"), posixpath.normpath(query.deliver.path)
+        other = taken.setdefault((query.deliver.site, place), name)
+        if other != name:
+            what = f"the query {other!r} delivers to {query.deliver.path!r} already."
+            yield Finding(path, what, "give each query its own.")
+        for site, source, stream in read:
+            if site == query.deliver.site and within(place, source):
+                what = f"the stream {stream!r} is read from {source!r}: it would read its own answers."
+                yield Finding(path, what, "deliver to another folder.")
+                break
+
+
+def within(place: str, source: str) -> bool:
+    """Whether what is written to a folder would be read from a source: a folder, a file or a pattern.
+
+    >>> within("data", "data"), within("data/out", "data"), within("data", "data/*.csv"), within("data", "data/a.csv")
+    (True, True, True, True)
+    >>> within("out", "data"), within("data/out", "data/*.csv"), within("data", "data/in"), within("data2", "data")
+    (False, False, False, False)
+    """
+    if place == source:
+        return True
+    head, _, last = source.rpartition("/")
+    if _GLOB & set(last) or "." in last:
+        return place == (head or ".")
+    return place.startswith(f"{source}/") or source == "."
