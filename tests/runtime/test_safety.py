@@ -10,6 +10,7 @@ import pytest
 
 import tradewind as tw
 from tradewind.errors import InputError
+from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.afresh import start_afresh
 from tradewind.runtime.identity import claim
 from tradewind.runtime.places import refuse_clashes, sink_of
@@ -25,7 +26,7 @@ queries:
 """
 
 
-def deployed(folder: Path, read: str = "in", one: str = "out/one", two: str = "out/two") -> tw.Deployment:
+def deployed(folder: Path, read: str = "in", one: str = "out/one", two: str = "out/two") -> Deployment:
     file = folder / "d.yaml"
     file.write_text(FILE.format(read=read, one=one, two=two))
     (folder / "in").mkdir(exist_ok=True)

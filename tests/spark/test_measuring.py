@@ -263,12 +263,7 @@ def test_data_that_do_not_tell_a_rate_leave_it_undeclared(tmp_path, files):
     [
         "ams: {rows_per_second: 5}",
         "ams: {format: push}",
-        "ams: {format: kafka, path: a}",
-        "ams: {format: parquet}",
-        "ams: {format: parquet, path: 's3://there/a'}",
-        "ams: {format: csv, path: a, options: {delimeter: x}}",
         "ams: {format: text, path: a, options: {converter: nobody}}",
-        "ams: {format: rate, options: {rows_per_second: many}}",
     ],
 )
 def test_where_there_is_nothing_to_look_at_nothing_changes(tmp_path, origin):
