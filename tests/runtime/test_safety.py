@@ -10,8 +10,8 @@ import pytest
 
 import tradewind as tw
 from tradewind.errors import InputError
-from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.afresh import start_afresh
+from tradewind.runtime.deployment import Deployment
 from tradewind.runtime.identity import claim
 from tradewind.runtime.places import refuse_clashes, sink_of
 

@@ -26,7 +26,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
-from tradewind.errors import InputError, closest
+from tradewind.errors import InputError
 from tradewind.frontends.flow.fields import (
     Amount,
     BoxName,
@@ -42,17 +42,6 @@ from tradewind.frontends.flow.superboxes import SuperboxKeys
 
 _SECRET = re.compile(r"\$\{env:[A-Za-z_][A-Za-z0-9_]*\}")
 OBJECTIVES = ("dollars", "bytes", "latency", "load", "utility")
-_FORMATS = (
-    "parquet", "orc", "json", "csv", "xml", "text", "binary", "avro", "arrow", "delta", "kafka", "rate", "push",
-    "memory", "console", "noop",
-)  # fmt: skip
-
-
-def _format(text: str) -> str:
-    guess = closest(text, _FORMATS)
-    if guess is not None and guess != text:
-        raise InputError(f"unknown format {text!r}.", hint=f"did you mean {guess!r}?")
-    return text
 
 
 def _pair(value: Any) -> Any:
@@ -80,7 +69,7 @@ def _option(value: Any) -> Any:
 
 
 Text = Annotated[str, Field(min_length=1, max_length=100_000)]
-Format = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_format)]
+Format = Annotated[str, Field(min_length=1, max_length=100)]
 FilePath = Annotated[str, Field(min_length=1, max_length=4_000)]
 Options = dict[str, Annotated[Any, BeforeValidator(_option)]]
 Count = Annotated[int, Field(ge=1, le=10**15)]
