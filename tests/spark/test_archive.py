@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tradewind.spark import archive
+from tradewind.spark import archive, java
 
 
 def test_it_is_for_one_java_and_goes_with_the_environment(tmp_path, monkeypatch) -> None:
@@ -35,7 +35,7 @@ def test_it_is_for_one_java_and_goes_with_the_environment(tmp_path, monkeypatch)
 
 
 def test_one_that_does_not_fit_is_passed_over_in_silence(tmp_path, monkeypatch) -> None:
-    program = archive.java()
+    program = java.program()
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     found = archive.place()
     assert found is not None
@@ -56,3 +56,14 @@ def test_spark_uses_it(spark) -> None:
         pytest.skip("there is no archive: tradewind prepare makes it")
     process = spark.sparkContext._gateway.proc.pid
     assert str(found) in Path(f"/proc/{process}/maps").read_text()
+
+
+@pytest.mark.parametrize(("version", "helped"), [("17.0.15", False), ("24", False), ("25.0.1", True), (None, True)])
+def test_java_is_only_told_what_its_version_knows(tmp_path, monkeypatch, version, helped) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").write_text("")
+    if version is not None:
+        (tmp_path / "release").write_text(f'IMPLEMENTOR="Somebody"\nJAVA_VERSION="{version}"\n')
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert ("VFORK" not in java.options()) == helped
+    assert "-Xss16m" in java.options()

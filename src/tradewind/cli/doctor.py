@@ -16,7 +16,7 @@ from pathlib import Path
 import typer
 
 from tradewind.cli.check import AsJson
-from tradewind.spark import archive
+from tradewind.spark import archive, java
 
 _GIB = 2**30
 _LEAST_JAVA = 17
@@ -56,7 +56,7 @@ def _python() -> Finding:
 
 
 def _java() -> Finding:
-    command = archive.java()
+    command = java.program()
     mend = "sudo apt-get install default-jre-headless"
     if command is None:
         missing = os.environ.get("JAVA_HOME", "java on the path")

@@ -6,26 +6,20 @@ Java checks that an archive is of its own version and of the same jars, and pass
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import zlib
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
+from tradewind.spark import java
+
 _OPTIONS = "JDK_JAVA_OPTIONS"
 """What Java's launcher adds to its command line."""
 
 
-def java() -> Path | None:
-    """The Java that Spark is started with."""
-    home = os.environ.get("JAVA_HOME")
-    found = Path(home) / "bin" / "java" if home else shutil.which("java")
-    return Path(found).resolve() if found is not None and Path(found).exists() else None
-
-
 def place() -> Path | None:
     """Where the archive for this Java and this Spark is, or would be: it goes with the environment that it is for."""
-    program = java()
+    program = java.program()
     try:
         spark = distribution("pyspark")
     except PackageNotFoundError:

@@ -18,11 +18,10 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from tradewind.spark import archive, hadoop
+from tradewind.spark import archive, hadoop, java
 from tradewind.spark.classes import Remembered
 from tradewind.spark.expressions import SETTINGS
 
-_JAVA = "spark.driver.extraJavaOptions"
 CHECKPOINTS = "spark.sql.streaming.checkpointFileManagerClass"
 
 _SETTINGS = {
@@ -48,23 +47,10 @@ _SETTINGS = {
     "spark.sql.streaming.fileSource.log.cleanupDelay": "30s",
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
     "spark.sql.codegen.cache.maxEntries": "2000",
-    # Room is taken in such pieces, however little goes in: by default 4 MB for each plan that is sent to tasks, and up
-    # to 64 MB for each table that is grouped or sorted.
+    # Room is taken in such pieces for each plan that is sent to tasks, however short it is; by default, 4 MB.
     "spark.broadcast.blockSize": "256k",
-    "spark.buffer.pageSize": "1m",
     # Sketches and lists of 128 groups (Spark's own bound) are few; beyond it their rows would be sorted.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "20000",
-    _JAVA: (
-        # Deep plans overflow the stack of the thread that prints or optimises them.
-        "-Xss16m "
-        # What is larger than half a region is kept apart, and each time makes Java look through all that it holds; each
-        # task's result, and each column of a file, takes 1 MB at least.
-        "-XX:+UseG1GC -XX:G1HeapRegionSize=4m "
-        # Arrow would check bounds at each value that it writes, after Spark has: a fifth of the way to Python.
-        "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false "
-        # Hadoop starts a `chmod` for each local file; Java's usual helper would make that two processes each time.
-        "-Djdk.lang.Process.launchMechanism=VFORK"
-    ),
 }
 
 Session = SparkSession
@@ -76,6 +62,7 @@ _LONGEST = 60
 
 FEW = 200_000
 """Fewer rows than this are done sooner if Spark does not compile their plans, and fit one part on their way."""
+_MOST_PAGES = 8192
 _PARTITIONS = "spark.sql.shuffle.partitions"
 
 
@@ -93,7 +80,8 @@ def start(
         **_SETTINGS,
         **_sockets(folder),
         **SETTINGS,
-        _JAVA: f"{_SETTINGS[_JAVA]} {archive.used()}".strip(),
+        **_pages(memory, master),
+        "spark.driver.extraJavaOptions": f"{java.options()} {archive.used()}".strip(),
         "spark.driver.memory": memory,
         _PARTITIONS: str(cores),
         "spark.default.parallelism": str(cores),
@@ -113,6 +101,19 @@ def start(
         _let_go()
         raise
     return session
+
+
+def _pages(memory: str, master: str | None) -> dict[str, str]:
+    """The pieces in which room is taken for each table that is grouped or sorted, however few rows it has: by default
+    up to 64 MB. A task can have 8,192 of them, so these are as many as memory can hold.
+
+    >>> _pages("512m", None), _pages("64g", "local[8]"), _pages("2g", "spark://far:7077")
+    ({'spark.buffer.pageSize': '1m'}, {'spark.buffer.pageSize': '8m'}, {})
+    """
+    if master is not None and not master.startswith("local"):
+        return {}
+    megabytes = int(memory[:-1]) * {"m": 1, "g": 1024}[memory[-1].lower()]
+    return {"spark.buffer.pageSize": f"{max(1, -(-megabytes // _MOST_PAGES))}m"}
 
 
 def _sockets(folder: Path) -> dict[str, str]:
