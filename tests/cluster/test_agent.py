@@ -47,7 +47,7 @@ def test_an_agent_takes_answers_renews_and_says_that_it_is_shut_out(coordinator,
         question = {"kind": KIND, "text": FILE, "called": "d.yaml"}
         assert coordinator._questions.ask("ams", question) == []
         (folder / "out").mkdir()
-        (folder / "out" / "batch-0-0.json").write_text("{}")
+        (folder / "out" / "batch-00000000-0.json").write_text("{}")
         assert coordinator._questions.ask("ams", question) == ["q"]
         server = agent._server
         assert server is not None

@@ -151,7 +151,7 @@ def test_answers_that_are_there_already_are_told_before_anything_is_done(coordin
     with at_work(coordinator, "hq", tmp_path / "hq", partial(answered, site="hq", root=root)) as agent:
         eventually("it reports", lambda: agent.look() >= 0 and bool(coordinator.registry.alive(coordinator.clock())))
         assert coordinator.difference(FILE, "shop.yaml")["delivered"] == []
-        (root / "out" / "all" / "batch-0-0.json").write_text("{}")
+        (root / "out" / "all" / "batch-00000000-0.json").write_text("{}")
         agent.look()
         eventually("it reports", lambda: agent.look() >= 0 and bool(coordinator.registry.alive(coordinator.clock())))
         there = [{"query": "all_of_it", "site": "hq"}]

@@ -53,12 +53,13 @@ def test_paths_that_lead_out_are_refused(root, what, path):
 
 @pytest.mark.parametrize("path", INSIDE)
 def test_all_below_the_root_is_allowed_and_tables_are_where_paths_are(root, path):
-    found = at_site(deployment(root, stream=path, deliver=path, tables=f"sqlite:///{path}"), "hq", root)
+    at_site(deployment(root, deliver=path), "hq", root)
+    found = at_site(deployment(root, stream=path, tables=f"sqlite:///{path}"), "hq", root)
     assert tables_of(found, "hq") == {"tables_at": f"sqlite:///{(root / path).resolve()}"}
 
 
 def test_what_other_sites_do_is_their_business(root):
-    at_site(deployment(root, stream="/etc", deliver="/etc", site="ams"), "hq", root)
+    at_site(deployment(root, stream="/etc", deliver="/var/q", site="ams"), "hq", root)
     found = at_site(deployment(root, tables="sqlite:////etc/x", site="ams"), "ams", root)
     assert tables_of(found, "ams") == {}
 

@@ -54,7 +54,7 @@ def cluster(tmp_path_factory):
          "share": n / 7, "_final": n < 60, "_weight": 1}
         for n in range(60)
     ]  # fmt: skip
-    (root / "out" / "sold" / "batch-0-0.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (root / "out" / "sold" / "batch-00000000-0.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with at_work(leading, "hq", root / "agent", run.asked) as agent:
         eventually("the site reports", lambda: reported(agent, leading))
         yield root

@@ -100,12 +100,16 @@ def within(place: str, source: str) -> bool:
 
     >>> within("data", "data"), within("data/out", "data"), within("data", "data/*.csv"), within("data", "data/a.csv")
     (True, True, True, True)
+    >>> within("out", "."), within("/out", "."), within("../out", "."), within("/out", "/")
+    (True, False, False, True)
     >>> within("out", "data"), within("data/out", "data/*.csv"), within("data", "data/in"), within("data2", "data")
     (False, False, False, False)
     """
     if place == source:
         return True
+    if source == ".":
+        return not place.startswith(("/", ".."))
     head, _, last = source.rpartition("/")
     if _GLOB & set(last) or "." in last:
         return place == (head or ".")
-    return place.startswith(f"{source}/") or source == "."
+    return place.startswith(f"{source.rstrip('/')}/")
