@@ -14,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from tests import short_lived
 from tests.faults.bed import Bed
 from tests.faults.checking import Watch, not_final, settled
 from tests.faults.faults import Injector, drawn
@@ -27,6 +28,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--quiet", action="store_true", help="do not tell of each fault")
     given = parser.parse_args()
+    short_lived.java()
     print(f"sites are {'in network namespaces' if why_not() is None else f'ports of this machine: {why_not()}'}")
     begin, done, wrong = time.perf_counter(), 0, 0
     kinds: Counter[str] = Counter()

@@ -1,18 +1,19 @@
 """Settings for all tests: hypothesis repeats itself in CI and is given time, because these machines are noisy; Java
-does not compile as thoroughly as it can, which takes half of the time of short runs.
+does not live long.
 """
 
-import os
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import short_lived
+
 _HERE = Path(__file__).parent
 _PROCESSES = {"cluster", "faults", "sites", "runtime", "apps"}
 _ALONE = {"spark", "rewrites", "placement"}
 
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m")
+short_lived.java()
 settings.register_profile(
     "tradewind",
     deadline=None,
