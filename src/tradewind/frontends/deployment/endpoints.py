@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tradewind.errors import InputError
-from tradewind.frontends.deployment.formats import DELIVERIES, PLACELESS, check_delivery, checked
+from tradewind.frontends.deployment.formats import DELIVERIES, PLACELESS, Fault, delivery_faults, source_faults
 from tradewind.frontends.deployment.model import Deliver, DeploymentFile, Origin
 from tradewind.frontends.flow.findings import Finding, Path, finding, keys_at, meant_by
 
@@ -39,7 +38,7 @@ def _says_path(raw: Mapping[str, Any], path: Path, model: type[Origin | Deliver]
 def _check_origin(path: Path, origin: Origin, *, says_path: bool) -> Iterator[Finding]:
     if origin.format is None:
         return  # it can be planned, which is all that is wanted of it
-    yield from _told(path, origin.options, lambda: checked(origin.format, origin.options))
+    yield from _told(path, source_faults(origin.format, origin.options))
     if origin.format in PLACELESS:
         if origin.format == "push" and origin.path is not None:
             yield Finding((*path, "path"), "rows that are pushed have no path.", "leave it out.")
@@ -52,21 +51,17 @@ def _check_origin(path: Path, origin: Origin, *, says_path: bool) -> Iterator[Fi
 
 def _check_deliver(path: Path, deliver: Deliver, *, says_path: bool) -> Iterator[Finding]:
     kind = deliver.format or ("parquet" if deliver.path is not None else "console")
-    yield from _told(path, deliver.options, lambda: check_delivery(kind, deliver.options))
+    yield from _told(path, delivery_faults(kind, deliver.options))
     if kind in DELIVERIES and not says_path:
         yield Finding(path, f"it is delivered as {kind}, but has no path.", "deliver: {path: out/…}.", at_key=True)
 
 
-def _told(path: Path, options: Mapping[str, Any], check: Callable[[], object]) -> Iterator[Finding]:
-    """What is wrong with a format and its options, at the one or the other."""
-    try:
-        check()
-    except InputError as error:
-        named = next((name for name in options if f"'{name}'" in error.what or error.where == f"option {name}"), None)
-        inside: Path = ("format",) if named is None else ("options", named)
-        unknown_option = named is not None and f"'{named}'" in error.what
-        one = finding((*path, *inside), error)
-        yield Finding(one.path, one.what, one.hint, at_key=unknown_option)
+def _told(path: Path, faults: Iterable[Fault]) -> Iterator[Finding]:
+    """What is wrong with a format and its options, each where it stands."""
+    for fault in faults:
+        inside: Path = ("format",) if fault.option is None else ("options", fault.option)
+        one = finding((*path, *inside), fault.error)
+        yield Finding(one.path, one.what, one.hint, at_key=fault.by_name)
 
 
 def _check_places(file: DeploymentFile) -> Iterator[Finding]:

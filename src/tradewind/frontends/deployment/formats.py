@@ -4,7 +4,7 @@ when nothing is said.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from tradewind.algebra.times import parse_timestamp
@@ -134,48 +134,81 @@ UNWRITTEN: Mapping[str, frozenset[str]] = {
 """Deliveries that are no files, with what they can be told, all of it true or false."""
 
 
+class Fault(NamedTuple):
+    """What is wrong with a format, or with one of its options: with its value, or already with its name."""
+
+    error: InputError
+    option: str | None = None
+    by_name: bool = False
+
+
 def checked(format_: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a format with all defaults; InputErrors for what there is not, or not so."""
+    """The options of a source's format with all defaults; an InputError for what there is not, or not so."""
     if format_ is None:
         raise InputError("it has no format, so it can be planned but not run.", hint=f"formats: {', '.join(OPTIONS)}.")
-    if format_ not in OPTIONS:
-        raise unknown("format", format_, OPTIONS)
-    known = OPTIONS[format_]
-    found = {name: option.default for name, option in known.items()}
-    for name, value in given.items():
-        if name in known:
-            found[name] = _checked(known[name], name, value)
-        elif format_ in CONVERTED:
-            found[name] = value
-        else:
-            raise unknown(f"option of {format_}", name, known)
-    _refuse_conflicts(format_, found)
-    return found
+    for fault in source_faults(format_, given):
+        raise fault.error
+    return _filled(format_, given)
 
 
 def check_delivery(format_: str, given: Mapping[str, Any]) -> None:
     """Raise an InputError for a delivery that there is not, or that cannot be told this."""
+    for fault in delivery_faults(format_, given):
+        raise fault.error
+
+
+def source_faults(format_: str, given: Mapping[str, Any]) -> Iterator[Fault]:
+    """All that is wrong with the format of a source and what it is told."""
+    if format_ not in OPTIONS:
+        yield Fault(unknown("format", format_, OPTIONS))
+        return
+    known, right = OPTIONS[format_], True
+    for name, value in given.items():
+        if name in known:
+            fault = _fault(known[name], name, value)
+        elif format_ in CONVERTED:
+            continue  # the converter's own
+        else:
+            fault = Fault(unknown(f"option of {format_}", name, known), name, by_name=True)
+        if fault is not None:
+            right = False
+            yield fault
+    if right:
+        yield from map(Fault, _conflicts(format_, _filled(format_, given)))
+
+
+def delivery_faults(format_: str, given: Mapping[str, Any]) -> Iterator[Fault]:
+    """All that is wrong with the format of a delivery and what it is told."""
     if format_ not in DELIVERIES and format_ not in UNWRITTEN:
-        raise unknown("format of a delivery", format_, [*DELIVERIES, *UNWRITTEN])
+        yield Fault(unknown("format of a delivery", format_, [*DELIVERIES, *UNWRITTEN]))
+        return
     known = DELIVERIES.get(format_) or UNWRITTEN.get(format_, frozenset())
     for name, value in given.items():
         if name not in known:
-            raise unknown(f"option of a {format_} delivery", name, sorted(known))
-        if format_ in UNWRITTEN and not isinstance(value, bool):
-            raise InputError(f"{name} is {value!r}.", hint="say true or false.")
+            yield Fault(unknown(f"option of a {format_} delivery", name, sorted(known)), name, by_name=True)
+        elif format_ in UNWRITTEN and not isinstance(value, bool):
+            yield Fault(InputError(f"{name} is {value!r}.", hint="say true or false."), name)
 
 
-def _checked(option: Option, name: str, value: Any) -> Any:
+def _filled(format_: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    known = OPTIONS[format_]
+    defaults = {name: option.default for name, option in known.items()}
+    return {**defaults, **{name: known[name].check(value) if name in known else value for name, value in given.items()}}
+
+
+def _fault(option: Option, name: str, value: Any) -> Fault | None:
     try:
-        return option.check(value)
+        option.check(value)
     except InputError as error:
-        raise InputError(error.what, where=f"option {name}", hint=error.hint or f"{name}: {option.meaning}.") from None
+        hint = error.hint or f"{name}: {option.meaning}."
+        return Fault(InputError(error.what, where=f"option {name}", hint=hint), name)
+    return None
 
 
-def _refuse_conflicts(format_: str, found: Mapping[str, Any]) -> None:
+def _conflicts(format_: str, found: Mapping[str, Any]) -> Iterator[InputError]:
     if found.get("max_files_per_batch") is not None and found.get("max_bytes_per_batch") is not None:
-        raise InputError("only one of max_files_per_batch and max_bytes_per_batch can be said.")
+        yield InputError("only one of max_files_per_batch and max_bytes_per_batch can be said.")
     if format_ in CONVERTED and found["converter"] is None:
-        raise InputError(f"a {format_} source needs a converter.", hint="options: {converter: key_value}.")
+        yield InputError(f"a {format_} source needs a converter.", hint="options: {converter: key_value}.")
     if format_ == "csv" and len({found["delimiter"], found["quote"], found["escape"]}) < 3:
-        raise InputError("delimiter, quote and escape are three different characters.")
+        yield InputError("delimiter, quote and escape are three different characters.")

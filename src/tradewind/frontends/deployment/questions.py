@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +16,7 @@ from tradewind.frontends.deployment.model import QueryKeys
 from tradewind.frontends.flow.declared import MAX_FINDINGS
 from tradewind.frontends.flow.findings import Finding, Path, finding, keys_at, likely, meant_by
 from tradewind.frontends.flow.read import FlowReader, Scope
-from tradewind.frontends.sql.query import parse_query, refused_words
+from tradewind.frontends.sql.query import names_used, parse_query, refused_words
 
 _WAYS = ("sql", "flow", "from")
 
@@ -80,10 +79,10 @@ class Questions:
             fault = error
         except RecursionError:
             fault = ExpressionError("the query is nested too deeply.", hint="name its parts in WITH, or in `flow:`.")
-        words = {word.lower() for word in re.findall(r"[\w.-]+", text)}
-        if words & {name.lower() for name in self.failed}:
+        declared = {*self.catalog.aggregates, *self.failed}
+        if names_used(text, declared) & {name.lower() for name in self.failed}:
             # What it reads is of no use, so its columns and types cannot be judged; what it calls can.
-            found = refused_words(text, {*self.catalog.aggregates, *self.failed})
+            found = refused_words(text, declared)
             if found is not None:
                 self._note(finding(path, found, text))
         else:

@@ -72,6 +72,23 @@ def refused_words(text: str, declared: Iterable[str]) -> InputError | None:
     return None
 
 
+def names_used(text: str, declared: Iterable[str]) -> set[str]:
+    """What a query reads or calls, in small letters; nothing if it cannot be read. `declared` is as above.
+
+    >>> sorted(names_used("SELECT mine(a.x) AS b FROM flow.good AS a JOIN c ON a.x = c.x", ["mine"]))
+    ['c', 'flow', 'flow.good', 'mine']
+    """
+    try:
+        statement = read_statement(text, declared)
+    except InputError:
+        return set()
+    found = {str(call.this).lower() for call in statement.find_all(exp.Anonymous)}
+    for table in statement.find_all(exp.Table):
+        parts = [part.name.lower() for part in table.parts]
+        found |= {parts[0], ".".join(parts)}
+    return found
+
+
 def _no_query(statement: exp.Expr) -> QueryError | ForbiddenError:
     if isinstance(statement, exp.Values):
         return unsupported("VALUES", "name a declared stream: SELECT … FROM stream.")
