@@ -7,7 +7,7 @@ with what the trees share counted once, is worked out anew from all trees.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,6 +23,10 @@ CHEAPEST, QUICKEST = 0, 1
 WAYS_TO_TRAVEL = (CHEAPEST, QUICKEST)
 
 
+Mark = tuple[int, int, int]
+"""What makes an operator the same in two trees: content, recipe and site."""
+
+
 @dataclass(frozen=True, slots=True)
 class Derivation:
     """A content at the site where it is made or arises, and which kind of route takes it to where it is used."""
@@ -33,6 +37,23 @@ class Derivation:
     site: int
     inputs: tuple[Derivation, ...] = ()
     travels: int = CHEAPEST
+    marks: frozenset[Mark] = field(init=False, compare=False, repr=False)
+    """Those of all its nodes."""
+    _hash: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # Both are asked for very often, so they are worked out once, from those of the inputs.
+        below = (one.marks for one in self.inputs)
+        object.__setattr__(self, "marks", frozenset((self.mark,)).union(*below))
+        object.__setattr__(self, "_hash", hash((self.mark, self.inputs, self.travels)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @property
+    def mark(self) -> Mark:
+        """What the same operator has in common in all trees."""
+        return self.content, self.way, self.site
 
     def nodes(self) -> Iterator[Derivation]:
         """Itself and all that it is made of."""
@@ -40,11 +61,14 @@ class Derivation:
         for one in self.inputs:
             yield from one.nodes()
 
-    def changed(self, change: Callable[[Derivation], Derivation]) -> Derivation:
-        """The same tree with each node changed, inputs first."""
-        inputs = tuple(one.changed(change) for one in self.inputs)
+    def changed(self, change: Callable[[Derivation], Derivation], at: frozenset[Mark] | None = None) -> Derivation:
+        """The same tree with each node changed, or each that has one of some marks, inputs first."""
+        if at is not None and self.marks.isdisjoint(at):
+            return self
+        inputs = tuple(one.changed(change, at) for one in self.inputs)
         same = all(new is old for new, old in zip(inputs, self.inputs, strict=True))
-        return change(self if same else replace(self, inputs=inputs))
+        found = self if same else replace(self, inputs=inputs)
+        return change(found) if at is None or self.mark in at else found
 
 
 def quick_ground(ground: Ground) -> Ground:

@@ -13,23 +13,15 @@ from functools import partial
 from itertools import combinations
 from random import Random
 
-from tradewind.placement.derivations import ARISES, WAYS_TO_TRAVEL, Derivation, Deriver, best_tree
+from tradewind.placement.derivations import ARISES, WAYS_TO_TRAVEL, Derivation, Deriver, Mark, best_tree
 from tradewind.placement.tables import Table
 
 Trees = tuple[Derivation, ...]
 Change = Callable[[Trees], Trees]
-Mark = tuple[int, int, int]
-"""What makes an operator the same in two trees: content, recipe and site."""
-
 ALL_SITES = 24
 """In networks of up to so many sites an operator may go to each of them at once."""
 DRAWN_SITES = 8
 """In larger ones it may go next door, to sites that work already, and to so many drawn ones."""
-
-
-def mark(node: Derivation) -> Mark:
-    """What the same operator has in common in all trees."""
-    return node.content, node.way, node.site
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +48,9 @@ class Neighbourhood:
         nodes: dict[Mark, Derivation] = {}
         for number, tree in enumerate(trees):
             for node in tree.nodes():
-                nodes.setdefault(mark(node), node)
-                if number not in holders.setdefault(mark(node), []):
-                    holders[mark(node)].append(number)
+                nodes.setdefault(node.mark, node)
+                if number not in holders.setdefault(node.mark, []):
+                    holders[node.mark].append(number)
         found: list[Change] = []
         for one, node in nodes.items():
             for new in self._instead(node, nodes, trees, random):
@@ -84,7 +76,7 @@ class Neighbourhood:
             for new in self._made_by(way, node, nodes):
                 yield partial(_taken, new)
         for other in nodes.values():
-            if other.content == node.content and mark(other) != mark(node):
+            if other.content == node.content and other.mark != node.mark:
                 yield partial(_taken, other)
 
     def _sites(self, node: Derivation, nodes: Mapping[Mark, Derivation], random: Random) -> list[int]:
@@ -124,7 +116,8 @@ class Neighbourhood:
 
 
 def _everywhere(one: Mark, new: Callable[[Derivation], Derivation], trees: Trees) -> Trees:
-    return tuple(tree.changed(lambda node: new(node) if mark(node) == one else node) for tree in trees)
+    at = frozenset((one,))
+    return tuple(tree.changed(new, at) for tree in trees)
 
 
 def _in_tree(one: Mark, new: Callable[[Derivation], Derivation], number: int, trees: Trees) -> Trees:
@@ -136,9 +129,10 @@ def _swap(one: Mark, other: Mark, trees: Trees) -> Trees:
     sites = {one: other[2], other: one[2]}
 
     def swapped(node: Derivation) -> Derivation:
-        return replace(node, site=sites[mark(node)]) if mark(node) in sites else node
+        return replace(node, site=sites[node.mark])
 
-    return tuple(tree.changed(swapped) for tree in trees)
+    at = frozenset(sites)
+    return tuple(tree.changed(swapped, at) for tree in trees)
 
 
 def _with_travel(travels: int, node: Derivation) -> Derivation:
@@ -171,6 +165,6 @@ def scattered(trees: Sequence[Derivation], deriver: Deriver, random: Random) -> 
             return node
         allowed = deriver.choices.recipes[node.way].at
         sites = sorted(allowed) if allowed is not None else range(len(deriver.network))
-        return replace(node, site=drawn.setdefault(mark(node), random.choice(sites)))
+        return replace(node, site=drawn.setdefault(node.mark, random.choice(sites)))
 
     return tuple(tree.changed(elsewhere) for tree in trees)

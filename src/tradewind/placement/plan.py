@@ -118,18 +118,40 @@ def providers(plan: Plan, network: Network, origins: Mapping[str, Iterable[int]]
     Steps whose inputs never arrive, and hops of what is not there, bring nothing.
     """
     found: Providers = {(key, site): None for key, sites in origins.items() for site in sites}
-    steps, hops = set(plan.steps), set(plan.hops)
-    while True:
-        made = [s for s in steps if all((key, s.site) in found for key in s.inputs)]
-        moved = [h for h in hops if (h.content, int(network.start[h.link])) in found]
-        if not made and not moved:
-            return found
-        steps.difference_update(made)
-        hops.difference_update(moved)
-        for step in sorted(made, key=lambda s: (s.output, s.site, s.inputs)):
-            found.setdefault((step.output, step.site), step)
-        for hop in sorted(moved, key=lambda h: (h.content, h.link)):
-            found.setdefault((hop.content, int(network.end[hop.link])), hop)
+    waiting: dict[tuple[str, int], list[Step | Hop]] = {}
+    missing: dict[Step | Hop, int] = {}
+    ready: list[Step | Hop] = []
+    every: tuple[Step | Hop, ...] = (*plan.steps, *plan.hops)
+    for one in every:
+        needs = {place for place in _needs(one, network) if place not in found}
+        missing[one] = len(needs)
+        if not needs:
+            ready.append(one)
+        for place in needs:
+            waiting.setdefault(place, []).append(one)
+    # In rounds: what is to be had without the others of a round comes before what rests on them.
+    while ready:
+        made = sorted((one for one in ready if isinstance(one, Step)), key=lambda s: (s.output, s.site, s.inputs))
+        moved = sorted((one for one in ready if isinstance(one, Hop)), key=lambda h: (h.content, h.link))
+        brought: list[tuple[tuple[str, int], Step | Hop]] = [((step.output, step.site), step) for step in made]
+        brought += [((hop.content, int(network.end[hop.link])), hop) for hop in moved]
+        ready = []
+        for place, one in brought:
+            if place in found:
+                continue
+            found[place] = one
+            for reader in waiting.pop(place, ()):
+                missing[reader] -= 1
+                if not missing[reader]:
+                    ready.append(reader)
+    return found
+
+
+def _needs(one: Step | Hop, network: Network) -> list[tuple[str, int]]:
+    """What has to be where, for an operator or a hop to do something."""
+    if isinstance(one, Hop):
+        return [(one.content, int(network.start[one.link]))]
+    return [(key, one.site) for key in one.inputs]
 
 
 def support(key: str, site: int, found: Providers, network: Network) -> tuple[set[Step], set[Hop]]:
