@@ -350,6 +350,23 @@ def test_one_who_asks_for_much_does_not_keep_others_waiting(pair, name):
         thread.join()
 
 
+def test_two_who_follow_one_channel_do_not_chase_each_other(pair, name):
+    """Each question ends the other's; nobody asks again at once, and both learn of what comes."""
+    a, b = pair["a"], pair["b"]
+    source, copy = offered(a, name, "both"), Address(name, "b", "both")
+    asked: list[bytes] = []
+    with connected(a.server.link_url("b")) as spy:
+        spy.call(spy.subscribed(subject("a", "commits"), lambda message: asked.append(message.data)))
+        with running(b.carrying(name, ("a", "both"))) as one, running(b.carrying(name, ("a", "both"))) as other:
+            eventually("both ask", lambda: len(asked) >= 4)
+            before, begin = len(asked), time.perf_counter()
+            time.sleep(2.0)
+            assert (len(asked) - before) / (time.perf_counter() - begin) < 10
+            write(a.connection, source, 0)
+            for links in (one, other):
+                all_copied(links, a, source, b, copy)
+
+
 def answered(site, tap):
     try:
         return site.connection.call(tap.head())

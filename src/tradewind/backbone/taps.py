@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 from tradewind.backbone import jetstream, retention
 from tradewind.backbone.connection import Connection
 from tradewind.backbone.jetstream import RefusedError, Stored, place, told
-from tradewind.backbone.link_protocol import SLICE, Answer, BadAnswerError, is_number
+from tradewind.backbone.link_protocol import HOLD, SLICE, Answer, BadAnswerError, is_number
 from tradewind.backbone.listening import Listener
 from tradewind.backbone.names import Address
 from tradewind.backbone.parts import CHUNK, checked, message_fetched
@@ -25,6 +25,7 @@ _T = TypeVar("_T")
 # A channel that the far end did not have is asked for again after so many seconds, and then ever more, up to others.
 _LOOK, _LONGEST_LOOK = 0.2, 2.0
 _PAUSE = 0.1
+_CONTESTED = 0.5
 
 
 class Tap(Protocol):
@@ -223,8 +224,12 @@ class RemoteWatch(Arriving):
                 await asyncio.sleep(_PAUSE)
 
     async def _come(self, most: int) -> None:
+        asked_at = time.perf_counter()
         answer = await self._tap.asked("commits", {"after": self.after, "most": most})
         told_of = answer.head.get("commits")
+        if not told_of and time.perf_counter() - asked_at < HOLD / 2:
+            # Somebody else asks the same, and each question ends the other one.
+            await asyncio.sleep(_CONTESTED)
         behind, at = _number(answer, "behind"), 0
         for one in told_of if isinstance(told_of, list) else ():
             if not (isinstance(one, list) and len(one) == 2 and all(map(is_number, one)) and one[0] > self.after):
