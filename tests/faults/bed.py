@@ -126,6 +126,17 @@ class Bed(Cluster):
         with self.net.inside(site):
             return Connection.open(found.url)
 
+    def connections(self, site: str) -> int:
+        """How often a site's agent is connected to the site's server."""
+        pid = self.processes[site].pid
+        found = former((self.state_of(site) / "backbone").resolve())
+        assert found is not None
+        port = f"{int(found.url.rpartition(':')[2]):04X}"
+        # Each line: number, our address, theirs, state (01 is an open connection), five more, and the socket's inode.
+        lines = [line.split() for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]]
+        sockets = {f"socket:[{one[9]}]" for one in lines if one[2].endswith(f":{port}") and one[3] == "01"}
+        return sum(_leads_to(file) in sockets for file in Path(f"/proc/{pid}/fd").iterdir())
+
     # --- how it goes ------------------------------------------------------------------------------------------
 
     def seen(self) -> dict[str, Any] | None:
@@ -161,3 +172,10 @@ class Bed(Cluster):
             super().until(holds, seconds, what)
         except TradewindError as error:  # there is no coordinator that could be asked
             raise AssertionError(f"not within {seconds} s: {what} ({error})") from None
+
+
+def _leads_to(file: Path) -> str:
+    try:
+        return str(file.readlink())
+    except OSError:
+        return ""  # it was closed meanwhile

@@ -1,5 +1,5 @@
 """What must hold whatever happened: the answer is the interpreter's, every row is accounted for, numbers that only grow
-have only grown, and nobody but one wrote to a channel.
+have only grown, nobody but one wrote to a channel, and nothing goes on that had failed.
 """
 
 from __future__ import annotations
@@ -25,6 +25,20 @@ class Watch:
     _epoch: int = 0
     _epochs: dict[str, int] = field(default_factory=dict)
     _read: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._connections = {site: self.bed.connections(site) for site in self.bed.market.sites}
+
+    def left_over(self) -> list[str]:
+        """Sites that are connected to their servers more often than before anything happened: what had failed there
+        was not ended, and goes on beside what was begun anew.
+        """
+        now = {site: self.bed.connections(site) for site in self._connections}
+        return [
+            f"{site} is connected {now[site]} times instead of {usual}"
+            for site, usual in self._connections.items()
+            if now[site] > usual
+        ]
 
     def look(self) -> None:
         """How it is now, beside how it was."""
@@ -117,7 +131,7 @@ def verdict(bed: Bed, watch: Watch | None = None) -> list[str]:
     """All that is wrong with a bed that has been given time to catch up; nothing if all is well."""
     found = bed.market.differences()
     found += unaccounted(bed) + channels(bed) + double_deployment(bed)
-    return found + (watch.wrong if watch is not None else [])
+    return found + ([*watch.wrong, *watch.left_over()] if watch is not None else [])
 
 
 def not_final(bed: Bed) -> list[str]:

@@ -64,6 +64,7 @@ def _happens(bed: Bed, watch: Watch, fault: Fault, usual: float) -> None:
     took = bed.caught_up(3 * limit)
     assert took <= limit, f"recovered only after {took:.1f} s; usually rows take {usual:.1f} s"
     assert not watch.wrong
+    bed.until(lambda: not watch.left_over(), 15, f"nothing is left over: {watch.left_over()}")
 
 
 def _plant(bed: Bed, folder: Path) -> None:

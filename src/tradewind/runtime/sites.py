@@ -11,6 +11,7 @@ import json
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -251,16 +252,17 @@ class Sites:
 
     def stop(self) -> None:
         """Stop everything; what was committed stays."""
-        if self._gates is not None:
-            self._gates.stop()
-        for one in self.running.values():
-            one.stop()
-            one.engine.release()
-        self.running = {}
-        if self.session is not None and self.spark is None:
-            self.session.stop()
-        self.session = None
-        self.wiring.stop()
+        running, self.running = self.running, {}
+        session, self.session = self.session, None
+        with ExitStack() as parts:  # the last one first; what does not end well keeps nothing else from it
+            parts.callback(self.wiring.stop)
+            if session is not None and self.spark is None:
+                parts.callback(session.stop)
+            for one in running.values():
+                parts.callback(one.engine.release)
+                parts.callback(one.stop)
+            if self._gates is not None:
+                parts.callback(self._gates.stop)
 
     @property
     def read(self) -> dict[tuple[str, str], Survey]:

@@ -32,7 +32,7 @@ from tradewind.spark.columns import WEIGHT
 from tradewind.spark.delivery import Totals, Wish, deliverable, totals_in
 from tradewind.spark.engine import Deltas, Engine
 from tradewind.spark.intake import Intake, Taken
-from tradewind.spark.session import FEW, fit_plans
+from tradewind.spark.session import FEW, fit_plans, lives
 from tradewind.spark.sinks import Note, Pulled, Sink
 from tradewind.spark.sources.survey import Survey
 from tradewind.spark.step import Step
@@ -124,7 +124,11 @@ class Running:
     def stop(self) -> None:
         """Stop now. A batch that is under way is done again next time."""
         if self._query is not None:
-            self._query.stop()
+            try:
+                self._query.stop()
+            except (Py4JError, OSError):
+                if lives(self.spark):  # a Java that is gone has stopped all of it
+                    raise
         self.intake.close()
 
     def drained(self) -> bool:

@@ -184,6 +184,10 @@ def forget(session: SparkSession) -> None:
     """Let go of a session whose Java has died, so that another one can be started in this process."""
     with suppress(Py4JError, OSError):
         session.stop()
+    # That may have ended where Java did not answer: a thread of PySpark's goes on then, which listens to Java.
+    listening = getattr(session.sparkContext, "_accumulatorServer", None)
+    if listening is not None:
+        listening.shutdown()
     _let_go()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -36,7 +36,7 @@ from tradewind.runtime.sites import Sites
 from tradewind.runtime.sweeping import remove_all
 from tradewind.runtime.wiring import Here, Network, limits_of
 from tradewind.spark.query import Report
-from tradewind.spark.session import Session
+from tradewind.spark.session import Session, lives
 from tradewind.spark.sinks import Nowhere, Sink
 from tradewind.spark.sources.objects import table_of
 from tradewind.spark.sources.reading import check_readable
@@ -119,7 +119,7 @@ class SiteRun:
         except TradewindError as error:
             self._failed(str(error), now)
         except Exception as error:  # noqa: BLE001 - whatever it is, the site has to go on, and the coordinator to know
-            self._failed(f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}", now)
+            self._failed(self._said_of(error), now)
 
     def adapt(self, wanted: Wanted) -> None:
         """Go on with what is wanted now: it has the same title. What comes from elsewhere for it is fetched first."""
@@ -150,14 +150,15 @@ class SiteRun:
 
     def stop(self) -> None:
         """Stop for now; what was committed stays."""
-        if self._pushes is not None:
-            self._pushes.close()
-            self._pushes = None
+        pushes, self._pushes = self._pushes, None
         sites, self._sites = self._sites, None
-        if self._moving is not None:
-            self._moving.stop()
-        if sites is not None:
-            sites.stop()
+        with ExitStack() as parts:  # the last one first; what does not end well keeps nothing else from it
+            if sites is not None:
+                parts.callback(sites.stop)
+            if self._moving is not None:
+                parts.callback(self._moving.stop)
+            if pushes is not None:
+                parts.callback(pushes.close)
 
     def remove(self) -> None:
         """Stop for good; nothing of its state is kept, but what was delivered is."""
@@ -192,6 +193,13 @@ class SiteRun:
             sites.stop()
             raise
         self._sites, self.ended = sites, False
+
+    def _said_of(self, error: Exception) -> str:
+        """What nobody expected, in a line."""
+        session = None if self._sites is None else self._sites.session
+        if session is not None and not lives(session):
+            return "Spark's Java has ended; it is started again, and what it said is in spark.log."
+        return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}"
 
     def _failed(self, problem: str, now: float) -> None:
         self.problem, self._failed_at = problem, now
