@@ -18,6 +18,7 @@ from tradewind.backbone import binary
 from tradewind.backbone.channels import Limits, Reader, fetch_part, publish_part
 from tradewind.backbone.connection import Connection
 from tradewind.backbone.server import Server
+from tradewind.backbone.settings import in_the_way
 from tradewind.errors import InputError, RunError
 
 OWNER = """
@@ -165,6 +166,12 @@ def test_a_port_in_use_is_named_and_one_that_was_remembered_is_replaced(tmp_path
         monkeypatch.setattr("tradewind.backbone.settings.is_free", lambda *_: True)
         with served(tmp_path) as server:
             assert f":{port}" not in server.url
+
+
+def test_an_address_that_is_not_this_machines_is_not_said_to_be_in_use():
+    assert in_the_way(4222, "192.0.2.1") == "192.0.2.1, port 4222: Cannot assign requested address."
+    assert in_the_way(70_000) == "70000 is not a port."
+    assert in_the_way(0) is None
 
 
 def test_streams_that_would_reserve_more_than_the_server_may_store_are_refused(tmp_path):

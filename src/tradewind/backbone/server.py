@@ -16,7 +16,7 @@ from weakref import WeakSet
 from tradewind.backbone import binary
 from tradewind.backbone.logbook import Logbook
 from tradewind.backbone.process import NotStartedError, Process, end_former, let_go
-from tradewind.backbone.settings import Leaf, Settings, former, free_port, is_free, settings
+from tradewind.backbone.settings import Leaf, Settings, former, free_port, in_the_way, settings
 from tradewind.errors import InputError, RunError, TradewindError
 
 # A server that dies so often within so many seconds is not started again.
@@ -208,9 +208,9 @@ def url_of(folder: Path) -> str | None:
 def _first_start(program: Path, chosen: Settings, port: int | None, lock: IO[str]) -> Server:
     """Starts at the port that was asked for, or else at one that is free, also when somebody else is faster."""
     for _ in range(_PORTS):
-        if port is not None and not is_free(port, chosen.listens_at):
+        if port is not None and (why := in_the_way(port, chosen.listens_at)) is not None:
             raise InputError(
-                f"port {port} is in use.", where="nats-server", hint="give another, or none for a free one."
+                why, where="nats-server", hint="give an address of this machine, and a port that nobody else has."
             )
         try:
             return Server(program, chosen, lock)
@@ -229,9 +229,9 @@ def _check_leaf(chosen: Settings, former: Settings | None) -> None:
     """An address for neighbours that cannot be had is named before anything is done."""
     wanted = chosen.leaf.opened if chosen.leaf is not None else None
     now = former.leaf.opened if former is not None and former.leaf is not None else None
-    if wanted is not None and wanted != now and not is_free(wanted[1], wanted[0]):
+    if wanted is not None and wanted != now and (why := in_the_way(wanted[1], wanted[0])) is not None:
         raise InputError(
-            f"it cannot listen for its neighbours at {wanted[0]}, port {wanted[1]}.",
+            f"it cannot listen for its neighbours: {why}",
             where="nats-server",
             hint="is that an address of this machine, and the port free?",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import secrets
@@ -14,7 +15,18 @@ from tradewind.backbone.leaf import Leaf, Neighbour, derived, link_password, quo
 from tradewind.backbone.names import token
 from tradewind.errors import unknown
 
-__all__ = ["Leaf", "Neighbour", "Settings", "config_file", "former", "free_port", "is_free", "pid_file", "settings"]
+__all__ = [
+    "Leaf",
+    "Neighbour",
+    "Settings",
+    "config_file",
+    "former",
+    "free_port",
+    "in_the_way",
+    "is_free",
+    "pid_file",
+    "settings",
+]
 
 _HOST = "127.0.0.1"
 _USER = "tradewind"
@@ -158,14 +170,23 @@ def free_port() -> int:
 
 def is_free(port: int, host: str = _HOST) -> bool:
     """Whether a server could listen at a port."""
+    return in_the_way(port, host) is None
+
+
+def in_the_way(port: int, host: str = _HOST) -> str | None:
+    """Why a server could not listen at a port of an address; None if it could."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listener:
         # As the server does: connections of a former server that are about to end do not count.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, port))
-        except (OSError, OverflowError):
-            return False
-    return True
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                return f"port {port} is in use."
+            return f"{host}, port {port}: {error.strerror or error}."
+        except OverflowError:
+            return f"{port} is not a port."
+    return None
 
 
 def _read(path: Path) -> str | None:
