@@ -1,15 +1,19 @@
 """Several queries: against the mixed-integer optimum, with what each gains and gives back."""
 
+import random
 from dataclasses import replace
 
 import pytest
 
 from tests.placement.query_sets import random_set
+from tradewind.placement import exact as planner
 from tradewind.placement.choices import merged
 from tradewind.placement.exact import exact
+from tradewind.placement.ground import Ground
 from tradewind.placement.many import improved, one_by_one, together
 from tradewind.placement.mip import mip
 from tradewind.placement.plan import providers
+from tradewind.placement.running import Running
 
 CHUNK = 10
 
@@ -38,6 +42,25 @@ def test_more_effort_never_costs_more(seed):
     assert together(ground, asked).whole.cost(ground.prices) <= better * (1 + 1e-9)
     assert better <= in_turn * (1 + 1e-9)
     assert in_turn <= alone * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("room", [4_000_000, 50])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_was_worked_out_before_changes_no_plan(seed, room, monkeypatch):
+    monkeypatch.setattr(planner, "_ROOM", room)
+    ground, asked = random_set(seed, queries=5)
+    chance, running = random.Random(seed), Running(ground.network)
+    for _ in range(60):
+        one = chance.choice(asked)
+        if one.goal.query in running.plans:
+            running.remove(one.goal.query)
+        anew = exact(Ground(ground.network, ground.prices), one.choices, one.goal, running)
+        found = exact(ground, one.choices, one.goal, running)
+        assert found == anew
+        if chance.random() < 0.6:
+            running.add(one.goal.query, found, one.origins)
+    assert len(planner._lately[ground]._kept) >= (1 if room == 50 else 5)
+    assert planner._lately[ground]._size <= max(room, 7 * max(len(one.choices.contents) for one in asked))
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -31,7 +31,8 @@ graphs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -47,6 +48,36 @@ _FEW = 12
 """Of so many base streams at most, in large networks, the ways between all of them are looked at first."""
 _MOST = 200
 """So many sites at most where something runs already are looked at there."""
+_ROOM = 4_000_000
+"""So many numbers are kept of tables on one ground."""
+
+_Told = tuple[Choices, int, tuple[frozenset[int], ...]]
+"""All that a query's tables on a ground follow from: its choices, its goal, and where what it could use runs."""
+
+
+@dataclass
+class _Lately:
+    """The tables that were worked out on a ground, the oldest forgotten first: whoever plans several queries together
+    plans each of them again and again, and mostly nothing has changed for it.
+    """
+
+    _kept: dict[_Told, dict[int, Table]] = field(default_factory=dict)
+    _size: int = 0
+
+    def find(self, told: _Told) -> dict[int, Table] | None:
+        """The tables, if they are known."""
+        return self._kept.get(told)
+
+    def keep(self, told: _Told, tables: dict[int, Table], sites: int) -> None:
+        """Know them from now on."""
+        self._kept[told] = tables
+        self._size += len(tables) * sites
+        while self._size > _ROOM and len(self._kept) > 1:
+            oldest = next(iter(self._kept))
+            self._size -= len(self._kept.pop(oldest)) * sites
+
+
+_lately: WeakKeyDictionary[Ground, _Lately] = WeakKeyDictionary()
 
 
 def exact(
@@ -74,14 +105,31 @@ def tables_for(
     """The tables behind the cheapest plan for one goal, which has a finite cost at the goal's site."""
     number = choices.numbers[goal.content]
     wanted = choices.needed(number)
-    reach = None if shares else _reach(ground, choices, goal, wanted, running)
-    tables = tabulate(ground, choices, wanted, running, shares=shares, reach=reach)
+    if shares:
+        tables = tabulate(ground, choices, wanted, running, shares=shares)
+    elif ground.routes(None).dense:
+        tables = _once(ground, choices, wanted, running)
+    else:
+        reach = _reach(ground, choices, goal, wanted, running)
+        tables = tabulate(ground, choices, wanted, running, reach=reach)
     if not np.isfinite(tables[number].swept.cost[goal.site]):
         raise NoPlanError(
             f"nothing can bring the answer to {ground.network.name(goal.site)!r}.",
             where=f"query {goal.query}",
             hint="a stream has no way there, or may not leave its region.",
         )
+    return tables
+
+
+def _once(ground: Ground, choices: Choices, wanted: tuple[int, ...], running: Running | None) -> dict[int, Table]:
+    """Tables that are worked out unless they are known."""
+    there = () if running is None else tuple(running.sites(choices.contents[number].key) for number in wanted)
+    told = (choices, wanted[-1], there)
+    lately = _lately.setdefault(ground, _Lately())
+    tables = lately.find(told)
+    if tables is None:
+        tables = tabulate(ground, choices, wanted, running)
+        lately.keep(told, tables, len(ground.network))
     return tables
 
 
@@ -93,7 +141,7 @@ def _reach(
     These are the sites on the cheapest ways from each stream to the goal and to where the others arise.
     """
     bare = [number for number in wanted if not choices.ways[number]]
-    if ground.routes(None).dense or not 1 < len(bare) <= _FEW:
+    if not 1 < len(bare) <= _FEW:
         return None
     known = tabulate(ground, choices, tuple(bare), running)
     towards = ground.routes(None).towards(goal.site)
