@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import re
 import socket
 import subprocess
@@ -499,8 +498,12 @@ def test_many_links_cost_little_while_nothing_happens(connection, server, name):
             links.carry("s0", site, f"c{number}")
     with running(links):
         copied(links)
-        begin = os.times()
-        time.sleep(1.0)
-        end = os.times()
-        assert end.user + end.system - begin.user - begin.system < 0.3
+        # The least of some seconds: other threads of this process may have something to do in one of them.
+        eventually("a second costs little", lambda: _processor_in_a_second() < 0.3)
         assert sum(counted.batches for counted in links.counts().values()) == 100
+
+
+def _processor_in_a_second() -> float:
+    begin = time.process_time()
+    time.sleep(1.0)
+    return time.process_time() - begin
