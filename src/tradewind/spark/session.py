@@ -33,6 +33,13 @@ _SETTINGS = {
     # Speed: batches are small and many, so what does not pay within one is off.
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # What its page would show is gathered without a page too: described at length, and looked through by the thousand
+    # whenever something is added. Nobody asks for it.
+    "spark.sql.ui.explainMode": "simple",
+    "spark.sql.ui.retainedExecutions": "20",
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "100",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
