@@ -65,6 +65,7 @@ class _Work:
     def __init__(self, graph: Graph, observer: Observer | None) -> None:
         self.trace: list[Fired] = []
         self.observer = observer
+        self._at_rest: dict[Rule, Graph] = {}
         self._take(graph)
 
     def _take(self, graph: Graph) -> None:
@@ -90,8 +91,11 @@ class _Work:
 
     def _exhaust(self, rule: Rule) -> bool:
         """Apply one rule until it fires no more; whether it did at all."""
+        if self._at_rest.get(rule) is self.graph:
+            return False  # no other rule has changed anything since
         for turn in range(MAX_PASSES + 2 * len(self.nodes)):
             if not self.apply(rule):
+                self._at_rest[rule] = self.graph
                 return turn > 0
         raise RuleError("it does not come to rest: it fires on what it made.", where=f"rule {rule.name}")
 
@@ -114,19 +118,22 @@ class _Work:
         return True
 
     def _on_nodes(self, rule: Rule) -> Graph | None:
-        done: dict[Operator, Operator] = {}
+        changed: dict[Operator, Operator] = {}
         settled: set[Operator] = set()
-        start = len(self.trace)
         for node in self.nodes:
-            found = node.with_inputs(tuple([done[child] for child in node.inputs]))
-            self.context.carry(node, found)
+            found = node
+            if changed and any(child in changed for child in node.inputs):
+                found = node.with_inputs(tuple([changed.get(child, child) for child in node.inputs]))
+                self.context.carry(node, found)
             settled.add(found)
-            done[node] = self._fired(rule, found, settled, _DEEP)
-            self.context.carry(node, done[node])
-            settled.add(done[node])
-        if len(self.trace) == start:
+            new = self._fired(rule, found, settled, _DEEP)
+            if new is not node:
+                changed[node] = new
+                self.context.carry(node, new)
+                settled.add(new)
+        if not changed:
             return None
-        return Graph(tuple((name, done[node]) for name, node in self.graph.results))
+        return Graph(tuple((name, changed.get(node, node)) for name, node in self.graph.results))
 
     def _fired(self, rule: Rule, node: Operator, settled: set[Operator], deep: int) -> Operator:
         """What the rule makes of the node; and, for a while, of the nodes that it made just below."""
