@@ -28,7 +28,7 @@ migrations by hill climbing these are, done by one who sees the whole network.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from tradewind.errors import InternalError
@@ -103,6 +103,9 @@ class _Search:
     random: Random
     rounds: int
     most: int
+    _plans: dict[Trees, Plan | None] = field(default_factory=dict)
+    """What was weighed before: climbs meet, and different trees may stand for the same plan."""
+    _scores: dict[Plan, tuple[float, ...]] = field(default_factory=dict)
 
     @staticmethod
     def of(deriver: Deriver, score: Score, random: Random, limits: tuple[int, int]) -> _Search:
@@ -151,10 +154,9 @@ class _Search:
 
     def _climb(self, trees: Trees) -> _Found | None:
         """The best plan that changes of one operator lead to; None where the trees cannot be had."""
-        plan = self.deriver.plan(trees)
-        if plan is None:
+        best = self._weighed(trees)
+        if best is None:
             return None
-        best = _Found(trees, plan, self.score(plan))
         tried = {trees}
         for _ in range(self.rounds):
             before = best
@@ -165,12 +167,23 @@ class _Search:
                 if len(tried) > self.most:
                     return best
                 tried.add(changed)
-                plan = self.deriver.plan(changed)
-                if plan is not None and better(score := self.score(plan), best.score):
-                    best = _Found(changed, plan, score)
+                found = self._weighed(changed)
+                if found is not None and better(found.score, best.score):
+                    best = found
             if best is before:
                 break
         return best
+
+    def _weighed(self, trees: Trees) -> _Found | None:
+        """The plan of some trees, and its score; None where they cannot be had."""
+        if trees not in self._plans:
+            self._plans[trees] = self.deriver.plan(trees)
+        plan = self._plans[trees]
+        if plan is None:
+            return None
+        if plan not in self._scores:
+            self._scores[plan] = self.score(plan)
+        return _Found(trees, plan, self._scores[plan])
 
 
 def _less(one: _Found | None, other: _Found | None) -> _Found | None:
