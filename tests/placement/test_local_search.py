@@ -1,5 +1,6 @@
 """The search reaches the optimum of tiny cases, keeps to what may be, and is never worse than what it starts from."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -47,6 +48,21 @@ def test_the_optimum_of_tiny_cases(metric: Metric, seed: int) -> None:
     # Dearer routes of the same load would only cost time here: the oracle takes the quickest everywhere.
     least = least_score(case.deriver, case.goals, score, (QUICKEST,))
     assert not better(least[:2], score(plan)[:2])
+
+
+def test_no_plan_is_weighed_twice_while_it_climbs() -> None:
+    case = objective_case(1, sites=4, sizes=(3, 2))
+    honest = metric_score(OBJECTIVES["load"], case.ground, case.choices)
+    weighed: Counter[Plan] = Counter()
+
+    def score(plan: Plan) -> tuple[float, ...]:
+        weighed[plan] += 1
+        return honest(plan)
+
+    local_search(case.ground, case.choices, case.goals, score)
+    assert len(weighed) > 100
+    # The plan that it starts from is weighed once more, to be compared with.
+    assert sum(weighed.values()) <= len(weighed) + 1
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -14,6 +14,7 @@ from tradewind.placement.many import improved, one_by_one, together
 from tradewind.placement.mip import mip
 from tradewind.placement.plan import providers
 from tradewind.placement.running import Running
+from tradewind.placement.tables import tabulate
 
 CHUNK = 10
 
@@ -61,6 +62,27 @@ def test_what_was_worked_out_before_changes_no_plan(seed, room, monkeypatch):
             running.add(one.goal.query, found, one.origins)
     assert len(planner._lately[ground]._kept) >= (1 if room == 50 else 5)
     assert planner._lately[ground]._size <= max(room, 7 * max(len(one.choices.contents) for one in asked))
+
+
+def test_tables_are_worked_out_again_only_if_something_has_changed_for_the_query(monkeypatch):
+    worked_out: list[tuple[int, ...]] = []
+
+    def counted(ground, choices, wanted, running):
+        worked_out.append(wanted)
+        return tabulate(ground, choices, wanted, running)
+
+    monkeypatch.setattr(planner, "tabulate", counted)
+    ground, (one, *_) = random_set(0)
+    running = Running(ground.network)
+    plans = [exact(ground, one.choices, one.goal, running) for _ in range(3)]
+    assert len(worked_out) == 1
+    running.add(one.goal.query, plans[0], one.origins)
+    again = exact(ground, one.choices, one.goal, running)
+    assert len(worked_out) == 2
+    assert again.cost(ground.prices) == pytest.approx(plans[0].cost(ground.prices))
+    running.remove(one.goal.query)
+    assert exact(ground, one.choices, one.goal, running) == plans[0]
+    assert len(worked_out) == 2
 
 
 @pytest.mark.parametrize("seed", range(6))
