@@ -30,6 +30,7 @@ def answers(spark, found) -> dict[str, Counter]:
     return {name: Counter({row[:-1]: n for row, n in answer.items()}) for name, answer in found_answers.items()}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("query", sorted(ANSWERS))
 def test_nexmark_equals_duckdb(spark, tmp_path, query) -> None:
     (tmp_path / f"{query}.yaml").write_text((NEXMARK / f"{query}.yaml").read_text())
@@ -44,6 +45,7 @@ def test_nexmark_equals_duckdb(spark, tmp_path, query) -> None:
     assert bag(answer.elements()) == expected
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("app", "scale"), [(feeds, 0.05), (fish, 0.1), (battalion, 0.05)], ids=["feeds", "fish", "battalion"]
 )

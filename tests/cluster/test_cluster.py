@@ -13,7 +13,7 @@ from tests.cluster.clusters import Cluster
 from tests.sites.shops import Shops
 from tradewind.errors import InputError, UnknownNameError
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 SITES = ("north", "south", "depot", "hq")
 TAPS = """
@@ -27,6 +27,7 @@ queries:
 """
 
 
+@pytest.mark.slow
 def test_four_sites_answer_as_one_place(tmp_path):
     shops = Shops(tmp_path, 3)
     with Cluster(tmp_path) as cluster:

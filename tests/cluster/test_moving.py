@@ -17,7 +17,7 @@ from tradewind.errors import InputError, RunError, UnknownNameError
 from tradewind.interpreter.run import Run
 from tradewind.runtime.answers import answer_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.faults]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.faults, pytest.mark.timeout(1800)]
 
 SECOND = 1_000_000
 SITES = ("north", "south", "depot", "hq")

@@ -138,6 +138,7 @@ def test_a_channel_that_does_not_reach_back_is_refused(tmp_path, fragment) -> No
         assert arriving._number(here, two, None) == 0
 
 
+@pytest.mark.slow
 def test_state_is_sent_in_ones_own_name_and_read_by_whom_it_is_for(tmp_path) -> None:
     authority, label = Authority(_made(tmp_path / "tls")), Label("ams", "hq", "x-1")
     with (

@@ -76,6 +76,7 @@ def test_a_cluster_is_seen_from_outside(tmp_path, monkeypatch):
     assert [secret for secret in secrets if secret in said + json.dumps(server.events)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_what_a_site_computes_is_counted_and_complete(tmp_path, monkeypatch):
     (tmp_path / "data").mkdir()

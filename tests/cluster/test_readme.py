@@ -15,7 +15,7 @@ from tests.cluster.machines import Machines, why_not
 WHY_NOT = why_not()
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.slow,
+    pytest.mark.timeout(600),
     pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT)),
 ]
 GOING_ON = ("serve", "agent")
@@ -30,6 +30,7 @@ def test_a_cluster_on_one_machine(tmp_path: Path) -> None:
             follow(machines, "", command)
 
 
+@pytest.mark.slow
 def test_a_cluster_on_three_machines(tmp_path: Path) -> None:
     commands = documented.on_several()
     tokens: dict[str, str] = {}

@@ -36,6 +36,7 @@ def serial(identity: Identity) -> int:
     return certificate(identity.certificate.read_bytes()).serial_number
 
 
+@pytest.mark.slow
 def test_a_site_outlives_its_first_certificate(coordinator, tmp_path):
     seconds, told = 15.0, []
     coordinator.members.days = seconds / DAY

@@ -201,8 +201,17 @@ class Injector:
             time.sleep(min(0.2 if not swings else _FLAP, max(0.0, moment - now)))
 
 
+def one_of_each(bed: Bed) -> Iterator[Fault]:
+    """One fault of each kind."""
+    seen = set()
+    for fault in one_by_one(bed):
+        if fault.kind not in seen:
+            seen.add(fault.kind)
+            yield fault
+
+
 def one_by_one(bed: Bed) -> Iterator[Fault]:
-    """A fault of each kind."""
+    """Faults of each kind, in both directions of a link and at several sites where that makes a difference."""
     shop, other = bed.market.shops[0], bed.market.shops[-1]
     yield Fault(0.5, 6.0, "cut", f"{shop}-hq")
     yield Fault(0.5, 6.0, "cut one way", f"{shop}-hq")

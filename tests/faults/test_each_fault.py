@@ -12,10 +12,11 @@ import pytest
 
 from tests.faults.bed import AGENT_WITHIN, LINK_WITHIN, Bed
 from tests.faults.checking import Watch, not_final, settled, verdict
-from tests.faults.faults import KINDS, Fault, Injector, drawn, one_by_one
+from tests.faults.faults import KINDS, Fault, Injector, drawn, one_by_one, one_of_each
 from tests.faults.network import why_not
+from tests.tiers import TIER, Tier
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.faults]
+pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.timeout(1800)]
 
 ROUNDS = int(os.environ.get("TRADEWIND_FAULT_ROUNDS", "20"))
 """`./dev bench mix` plays many more."""
@@ -39,20 +40,22 @@ def test_faults_leave_the_answer_as_it_is(tmp_path, subtests):
         watch = Watch(bed)
         bed.market.sell()
         usual = bed.caught_up(120)
-        for fault in one_by_one(bed):
+        for fault in one_by_one(bed) if TIER is Tier.ALL else one_of_each(bed):
             with subtests.test(f"{fault.kind} {fault.target}"):
                 _happens(bed, watch, fault, usual)
-        with subtests.test(f"a mix of {ROUNDS} from seed {SEED}"):
-            Injector(bed, look=watch.look).play(drawn(SEED, ROUNDS, bed))
-            bed.market.sell()
-            bed.caught_up(120)
+        if TIER is Tier.ALL:
+            with subtests.test(f"a mix of {ROUNDS} from seed {SEED}"):
+                Injector(bed, look=watch.look).play(drawn(SEED, ROUNDS, bed))
+                bed.market.sell()
+                bed.caught_up(120)
         with subtests.test("in the end"):
             bed.market.close()
             bed.until(lambda: not not_final(bed), 60, "all is final")
             assert not settled(bed, watch)
-        with subtests.test("a planted bug is seen"):
-            _plant(bed, tmp_path / "planted")
-            bed.until(lambda: _seen(verdict(bed)) == _SEEN, 90, f"the checker sees {_SEEN}")
+        if TIER is Tier.ALL:
+            with subtests.test("a planted bug is seen"):
+                _plant(bed, tmp_path / "planted")
+                bed.until(lambda: _seen(verdict(bed)) == _SEEN, 90, f"the checker sees {_SEEN}")
 
 
 def _happens(bed: Bed, watch: Watch, fault: Fault, usual: float) -> None:
@@ -61,8 +64,13 @@ def _happens(bed: Bed, watch: Watch, fault: Fault, usual: float) -> None:
     bed.market.sell()
     # Where starting takes longer, because the machine is busy, so does starting again.
     limit = (max(AGENT_WITHIN, bed.started_within) if KINDS[fault.kind].agent else LINK_WITHIN) + 2 * usual
-    took = bed.caught_up(3 * limit)
-    assert took <= limit, f"recovered only after {took:.1f} s; usually rows take {usual:.1f} s"
+    took = bed.caught_up(6 * limit)
+    if took > limit:
+        # Nothing is wrong any more: if rows still take longer than usually, that is because the machine is busy.
+        bed.market.sell()
+        now = bed.caught_up(120)
+        busy = max(1.0, now / usual)
+        assert took <= limit * busy, f"recovered after {took:.1f} s; rows take {usual:.1f} s, and now {now:.1f} s"
     assert not watch.wrong
     bed.until(lambda: not watch.left_over(), 15, f"nothing is left over: {watch.left_over()}")
 

@@ -1,6 +1,7 @@
 """What runs is the same after it was written as plain data and read again; whatever is wrong with it is said."""
 
 import copy
+import functools
 import json
 import random
 from pathlib import Path
@@ -42,13 +43,18 @@ def parts_of(data: Any, path: tuple = ()) -> list[tuple]:
     return found
 
 
+@functools.cache
+def small() -> Any:
+    return to_data(planned(FILES[0]))
+
+
 WRONG = st.sampled_from([None, 7, "x", [], {}, ["x"], {"x": 1}, -1.5, True, "n0"])
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 2**32), WRONG)
 def test_whatever_is_damaged_is_refused_or_means_something(seed: int, wrong: Any) -> None:
-    data = copy.deepcopy(SMALL)
+    data = copy.deepcopy(small())
     place = random.Random(seed).choice(parts_of(data)[1:])
     inner = data
     for key in place[:-1]:
@@ -59,9 +65,6 @@ def test_whatever_is_damaged_is_refused_or_means_something(seed: int, wrong: Any
     except InputError:
         return
     assert again(found) == found
-
-
-SMALL = to_data(planned(FILES[0]))
 
 
 def test_random_plans_are_the_same_after_they_were_written() -> None:

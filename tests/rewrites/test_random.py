@@ -26,6 +26,7 @@ def made(seed):
     return graph, random_data(graph, chance)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("chunk", range(GRAPHS // CHUNK))
 def test_all_rules(chunk):
     for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
@@ -33,6 +34,7 @@ def test_all_rules(chunk):
         same_answers(graph, rewrite(graph).graph, data, f"seed {seed}")
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_each_rule_alone(rule):
     """On graphs as they are asked, and on what the other rules leave."""
@@ -50,6 +52,7 @@ def test_each_rule_alone(rule):
     assert fired
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("chunk", range(4))
 def test_at_every_moment(chunk):
     for seed in range(20_000 + chunk * CHUNK, 20_000 + (chunk + 1) * CHUNK):
@@ -57,6 +60,7 @@ def test_at_every_moment(chunk):
         same_at_every_moment(graph, rewrite(graph).graph, data, random.Random(seed), f"seed {seed}")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("chunk", range(3))
 def test_alternatives(chunk):
     """As planners are given graphs: aggregates are whole."""
@@ -71,6 +75,7 @@ def test_alternatives(chunk):
     assert offered == {rule.name for rule in OFFERED}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("chunk", range(2))
 def test_rewritten_graphs_are_graphs_like_others(chunk):
     """They are written and read, and to rewrite them again changes no answer."""

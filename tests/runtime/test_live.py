@@ -85,6 +85,7 @@ def iso(micros: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(micros / SECOND))
 
 
+@pytest.mark.slow
 @pytest.mark.faults
 def test_runs_that_are_killed_lose_and_repeat_nothing(tmp_path) -> None:
     given = rows(400, 3)

@@ -17,7 +17,7 @@ from tradewind.interpreter.run import Run
 from tradewind.runtime.answers import answer_of
 from tradewind.runtime.serving import restore, serve
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.spark
 
 MORE = """
 queries:
@@ -96,6 +96,7 @@ def test_queries_that_come_later_answer_as_if_they_had_been_there(spark, tmp_pat
     assert "nothing runs there" in refused.communicate()[1]
 
 
+@pytest.mark.slow
 def test_what_a_channel_has_forgotten_is_made_anew(spark, tmp_path) -> None:
     """Channels that keep nothing are of no use to who comes later: the streams themselves are read again."""
     shops = Shops(tmp_path, 22)
@@ -148,6 +149,7 @@ def test_a_stream_that_cannot_be_read_is_refused_and_what_runs_goes_on(spark, tm
     shops.check()
 
 
+@pytest.mark.slow
 def test_what_was_added_is_gone_after_a_fresh_start(spark, tmp_path) -> None:
     shops = Shops(tmp_path, 25)
     state = tmp_path / "state"

@@ -22,7 +22,7 @@ from tradewind.errors import RunError
 from tradewind.runtime.planned import planned
 from tradewind.runtime.wiring import Network
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.faults]
+pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.timeout(600)]
 
 KILLS = int(os.environ.get("TRADEWIND_KILLS", "20"))
 """`TRADEWIND_KILLS=50 ./dev test tests/sites` does more of them, and `./dev bench faults` many."""
@@ -48,6 +48,7 @@ def seen_twice(shops: Shops) -> list[str]:
     return found
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(KILLS // IN_A_ROW))
 def test_killed_at_random_moments_it_goes_on_as_if_nothing_had_been(tmp_path, seed) -> None:
     chance = random.Random(seed)
@@ -92,6 +93,7 @@ def test_a_cut_link_makes_answers_tentative_and_is_made_good_after_it_heals(spar
     shops.check()
 
 
+@pytest.mark.slow
 def test_more_rows_after_the_end_take_back_what_only_the_end_made_true(spark, tmp_path) -> None:
     shops = Shops(tmp_path, 13)
     with shops.found.run(state=tmp_path / "state", spark=spark) as live:

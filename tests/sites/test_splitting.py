@@ -23,7 +23,7 @@ from tradewind.runtime.sites import Sites
 from tradewind.runtime.wiring import Network
 from tradewind.spark.memory import last_commit
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.spark
 
 DELIVERED = FILE.replace("pin: {merge: depot}", "pin: {merge: hq}")
 CASES = {"sent on": (FILE, 2), "delivered": (DELIVERED, 2), "set apart from its answers": (DELIVERED, 1)}
@@ -115,6 +115,7 @@ class Hall(Market):
         return [last_commit(self.sites.setting.folder(one) / "memory").notes["positions"] for one in shares]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("text", "parts"), CASES.values(), ids=CASES)
 def test_a_fragment_is_cut_and_made_one_again(spark, tmp_path, text, parts):
     with Hall(spark, tmp_path, text) as hall:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
 from collections import defaultdict
@@ -68,7 +69,9 @@ def _takes(name: str, types: Types) -> bool:
     return (name, types) != ("div", (NULL, NULL)) and FUNCTIONS[name].rule(types) is not None
 
 
-def _signatures() -> dict[str, list[Types]]:
+@functools.cache
+def signatures() -> dict[str, list[Types]]:
+    """Argument types that each function takes: a million are tried, so not before a test needs them."""
     found: dict[str, list[Types]] = {}
     for name in FUNCTIONS:
         few = [t for n in (1, 2) for t in itertools.product((*TYPES, NULL), repeat=n) if _takes(name, t)]
@@ -77,20 +80,15 @@ def _signatures() -> dict[str, list[Types]]:
     return found
 
 
+@functools.cache
 def _results() -> dict[DataType, dict[str, list[Types]]]:
     found: dict[DataType, dict[str, list[Types]]] = defaultdict(lambda: defaultdict(list))
-    for name, signatures in SIGNATURES.items():
-        for types in signatures:
+    for name, taken in signatures().items():
+        for types in taken:
             rule = FUNCTIONS[name].rule(types)
             if rule is not None and name not in INEXACT:
                 found[rule[1]][name].append(types)
     return found
-
-
-SIGNATURES = _signatures()
-"""Argument types that each function takes."""
-
-_RESULTS = _results()
 
 
 def literal(type_: DataType, chance: random.Random) -> Expression:
@@ -131,7 +129,7 @@ def expression(type_: DataType, chance: random.Random, depth: int = 2) -> Expres
     if draw < 0.55:
         source = chance.choice([source for source in TYPES if convertible(source, type_)])
         return Cast(expression(source, chance, depth - 1), type_)
-    known = _RESULTS.get(type_)
+    known = _results().get(type_)
     if not known:
         return _leaf(type_, chance)
     name = chance.choice(sorted(known))
@@ -161,9 +159,9 @@ def any_expression(chance: random.Random, depth: int = 2) -> Expression:
 
 
 def _any(chance: random.Random, depth: int) -> Expression:
-    kind = chance.choice((*SIGNATURES, "cast", "cast", "cast", "case", "named_struct"))
-    if kind in SIGNATURES:
-        return call(kind, chance.choice(SIGNATURES[kind]), chance, depth)
+    kind = chance.choice((*signatures(), "cast", "cast", "cast", "case", "named_struct"))
+    if kind in signatures():
+        return call(kind, chance.choice(signatures()[kind]), chance, depth)
     if kind == "named_struct":
         pairs = ((Literal(name, STRING), expression(chance.choice(TYPES), chance, depth)) for name in ("x", "y z"))
         return Call("named_struct", tuple(part for pair in pairs for part in pair))

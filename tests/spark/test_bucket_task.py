@@ -54,6 +54,7 @@ def some_value(type_, chance):
     return found if is_of(found, type_) else None
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.spark
 @pytest.mark.parametrize("revised", [False, True])
 def test_every_type_goes_through_buckets(spark, tmp_path, revised) -> None:

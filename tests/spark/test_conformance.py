@@ -85,6 +85,7 @@ def readings(source, seed, count=14):
     return {source.stream: found}
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("source", [ADDED, REVISED], ids=["added", "revised"])
 @pytest.mark.parametrize("window", WINDOWS, ids=lambda name: name.replace(" ", "-"))
 def test_every_aggregate_in_every_window(spark, tmp_path, source, window) -> None:
@@ -110,6 +111,7 @@ SUMS = (
 )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("source", [ADDED, REVISED], ids=["added", "revised"])
 @pytest.mark.parametrize("window", [name for name in WINDOWS if "counted" in name or "with" in name])
 def test_windows_over_neighbours_that_are_summed_in_their_buckets(spark, tmp_path, source, window) -> None:
@@ -121,6 +123,7 @@ def test_windows_over_neighbours_that_are_summed_in_their_buckets(spark, tmp_pat
     assert same_on_spark(spark, Graph.of(answer=node), batches, tmp_path, chance)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("window", ["none", "tumbling", "sliding", "values"])
 def test_every_aggregate_split_into_partial_merge_and_finish(spark, tmp_path, window) -> None:
     functions = calls(ADDED, len(window))
@@ -140,6 +143,7 @@ COARSER = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("source", [ADDED, REVISED], ids=["added", "revised"])
 @pytest.mark.parametrize("groups", COARSER, ids=lambda name: name.replace(" ", "-"))
 def test_every_aggregate_combined_into_coarser_groups(spark, tmp_path, source, groups) -> None:
@@ -160,6 +164,7 @@ def test_every_aggregate_combined_into_coarser_groups(spark, tmp_path, source, g
     assert same_on_spark(spark, Graph.of(answer=Finish(whole, detached(functions))), batches, tmp_path, chance)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("source", [ADDED, REVISED], ids=["added", "revised"])
 def test_a_batch_without_rows_gives_no_partial(spark, tmp_path, source) -> None:
     functions = (("n", parse_aggregate("count(*)", source.schema)), ("s", parse_aggregate("sum(i)", source.schema)))
@@ -185,6 +190,7 @@ LONG = (
 )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("window", ["none", "tumbling", "session", "counted", "values with timeout"])
 @pytest.mark.parametrize("revised", [False, True])
 def test_totals_and_means_of_long_decimals_keep_their_digits(spark, tmp_path, window, revised) -> None:
@@ -213,6 +219,7 @@ def test_every_kind_of_operator(spark, tmp_path) -> None:
     assert same_on_spark(spark, graph, cut(data, chance), tmp_path, chance)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("how", ["inner", "left", "right", "full"])
 def test_joins_with_late_rows_and_a_horizon(spark, tmp_path, how) -> None:
     graph = Graph.of(pairs=Join(TICKS, NEWS, how, (("ticker", "topic"),), None))
@@ -223,6 +230,7 @@ def test_joins_with_late_rows_and_a_horizon(spark, tmp_path, how) -> None:
     same_on_spark(spark, graph, cut(data, chance), tmp_path, chance, horizon=5 * SECOND)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_the_examples(spark, tmp_path, path) -> None:
     found = tw.deployment(path)
@@ -243,6 +251,7 @@ def dealt_out(spark):
     return session
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(20))
 def test_random_graphs(spark, tmp_path, seed) -> None:
     chance = random.Random(seed + 5_000)

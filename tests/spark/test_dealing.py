@@ -34,7 +34,7 @@ from tradewind.spark.delivery import FINAL, Wish, deliverable
 from tradewind.spark.engine import NEVER, Arrived, Engine
 from tradewind.spark.types import from_arrow
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.spark
 
 ORIGINS = ("ams", "nyc")
 SCHEMA = "ts TIMESTAMP, k STRING, i INT, b BIGINT, d DOUBLE, m DECIMAL(10,2), s STRING, f BOOLEAN"
@@ -258,6 +258,7 @@ class Site:
         return Counter({row: weight for row, weight in self.answer.items() if weight})
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", CASES)
 @settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 1 << 32))
@@ -265,6 +266,7 @@ def test_a_split_changes_no_answer(spark, tmp_path_factory, case, seed):
     _changes_nothing(spark, tmp_path_factory.mktemp("split"), CASES[case], seed, (2, 3))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("case", APART)
 @settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 1 << 32))

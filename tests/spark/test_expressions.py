@@ -16,7 +16,7 @@ from tests.random_data import value as small_value
 from tests.random_expressions import computed, condition
 from tests.random_graphs import EVENTS
 from tests.spark.nasty_values import rows
-from tests.spark.random_typed import INEXACT, SCHEMA, SIGNATURES, TARGETS, TYPES, any_expression, call
+from tests.spark.random_typed import INEXACT, SCHEMA, TARGETS, TYPES, any_expression, call, signatures
 from tradewind.algebra.casting import convertible
 from tradewind.algebra.expressions.functions import FUNCTIONS
 from tradewind.algebra.expressions.tree import Call, Cast, Column, Expression, Literal, walk
@@ -134,13 +134,15 @@ def test_random_filters_of_files(engine, tmp_path_factory, seed):
         assert found[place] == {row[-1] for row in data if keeps(row)}, condition_sql(each, EVENTS)
 
 
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_each_function(engine, name):
     """Columns of nasty values under each of a function's kinds of arguments."""
     chance = random.Random(name)
-    signatures = chance.sample(SIGNATURES[name], min(12, len(SIGNATURES[name])))
+    taken = signatures()[name]
+    some = chance.sample(taken, min(12, len(taken)))
     expressions = []
-    for types in signatures:
+    for types in some:
         try:
             expressions.append(resolve(call(name, types, chance, 0), SCHEMA)[0])
         except InputError:
@@ -149,6 +151,7 @@ def test_each_function(engine, name):
     assert_alike(engine, expressions, rows(SCHEMA, 60, chance), SCHEMA)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("source", TYPES, ids=str)
 def test_each_conversion(engine, source):
     chance = random.Random(str(source))

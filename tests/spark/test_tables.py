@@ -52,7 +52,7 @@ LOOKED = Read(LOOKS, TOTALS, "SELECT total FROM totals WHERE card = :who", keep=
 BOXES = (OPENED, ADDED, LOOKED)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def postgres():
     """The URL of a server, if one can be started."""
     if not PROGRAMS:

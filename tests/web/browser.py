@@ -10,6 +10,7 @@ import select
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -80,6 +81,13 @@ class Page:
 
 @contextmanager
 def browsed(folder: Path) -> Iterator[Page]:
+    # Sockets have short paths, so they are not in the folder. Helpers may still write there as they are killed.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary, _started(folder, temporary) as page:
+        yield page
+
+
+@contextmanager
+def _started(folder: Path, temporary: str) -> Iterator[Page]:
     assert PROGRAM is not None
     its_input, to = os.pipe()
     since, its_output = os.pipe()
@@ -92,7 +100,7 @@ def browsed(folder: Path) -> Iterator[Page]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
-        env={**os.environ, "HOME": str(folder)},
+        env={**os.environ, "HOME": str(folder), "TMPDIR": temporary},
     )
     os.close(its_input)
     os.close(its_output)

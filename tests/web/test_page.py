@@ -15,7 +15,6 @@ _TEXT = "document.body.innerText"
 _SHOWN = ("cdn", "2 of 4", "late", "requests/sin", "410", "ams → hq", "cut off", "5.2 kB/s", "4.9 kB/s", "1.4 GB")
 
 
-@pytest.mark.slow
 def test_the_page_shows_what_runs(tmp_path: Path) -> None:
     desk = PaperDesk()
     with Served.start(made(desk)) as served, browsed(tmp_path / "browser") as page:
@@ -58,7 +57,6 @@ def test_the_page_shows_what_runs(tmp_path: Path) -> None:
         assert [one for one in page.complaints if "401" not in one] == []
 
 
-@pytest.mark.slow
 def test_the_page_fits_a_narrow_screen_and_says_when_nothing_answers(tmp_path: Path) -> None:
     served = Served.start(made())
     try:

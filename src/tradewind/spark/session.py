@@ -88,7 +88,8 @@ def start(
         **_sockets(folder),
         **SETTINGS,
         **_pages(memory, master),
-        "spark.driver.extraJavaOptions": f"{java.options()} {archive.used()}".strip(),
+        **_addresses(master),
+        "spark.driver.extraJavaOptions": f"{java.options()} {_temporary(folder)} {archive.used()}".strip(),
         "spark.driver.memory": memory,
         _PARTITIONS: str(cores),
         "spark.default.parallelism": str(cores),
@@ -117,10 +118,37 @@ def _pages(memory: str, master: str | None) -> dict[str, str]:
     >>> _pages("512m", None), _pages("64g", "local[8]"), _pages("2g", "spark://far:7077")
     ({'spark.buffer.pageSize': '1m'}, {'spark.buffer.pageSize': '8m'}, {})
     """
-    if master is not None and not master.startswith("local"):
+    if not _is_local(master):
         return {}
     megabytes = int(memory[:-1]) * {"m": 1, "g": 1024}[memory[-1].lower()]
     return {"spark.buffer.pageSize": f"{max(1, -(-megabytes // _MOST_PAGES))}m"}
+
+
+def _is_local(master: str | None) -> bool:
+    return master is None or master.startswith("local")
+
+
+def _addresses(master: str | None) -> dict[str, str]:
+    """Where Spark's own ports (driver and block manager) listen. By default that is the machine's network address, for
+    anybody; with a local master nobody but this machine needs them. A cluster has to reach the driver: Kubernetes and
+    YARN then make a secret for each application, by which its processes know each other, and encrypt what they say. A
+    standalone master has one secret for all, so its operator sets it (docs/spark.md).
+
+    >>> _addresses("local[2]")
+    {'spark.driver.bindAddress': '127.0.0.1', 'spark.driver.host': '127.0.0.1'}
+    >>> _addresses("k8s://far:6443")
+    {'spark.authenticate': 'true', 'spark.network.crypto.enabled': 'true'}
+    """
+    if _is_local(master):
+        return dict.fromkeys(("spark.driver.bindAddress", "spark.driver.host"), "127.0.0.1")
+    if master is not None and master.startswith("spark://"):
+        return {}
+    return {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
+
+
+def _temporary(folder: Path) -> str:
+    """Java's own temporary files, libraries that it unpacks among them, lie where a restart finds and removes them."""
+    return f'-Djava.io.tmpdir="{folder.absolute()}"'
 
 
 def _sockets(folder: Path) -> dict[str, str]:
