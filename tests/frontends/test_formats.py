@@ -13,7 +13,7 @@ from tradewind.frontends.deployment.deployment import DeclaredStream
 from tradewind.frontends.deployment.formats import OPTIONS, checked
 from tradewind.frontends.deployment.model import Origin
 from tradewind.spark.sources.places import literal, place_of
-from tradewind.spark.sources.reading import local, reader
+from tradewind.spark.sources.reading import Folders, local, reader
 
 DOCS = Path(__file__).parents[2] / "docs" / "sources.md"
 
@@ -56,7 +56,7 @@ def declared(**keys) -> DeclaredStream:
 )
 def test_wrong_declarations(tmp_path, keys, what) -> None:
     with pytest.raises(InputError, match=what) as error:
-        reader(declared(**keys), "s", "o", tmp_path, tmp_path)
+        reader(declared(**keys), "s", "o", Folders(tmp_path, tmp_path, tmp_path))
     assert str(error.value.where).startswith("streams.s.at.o")
 
 

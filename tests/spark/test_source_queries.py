@@ -15,7 +15,7 @@ from tests.spark.sources.writing import ALL, SIMPLE
 from tradewind.errors import InputError
 from tradewind.spark.intake import leaves_of
 from tradewind.spark.sources.push import Inbox
-from tradewind.spark.sources.reading import files_of, reader
+from tradewind.spark.sources.reading import Folders, files_of, reader
 from tradewind.spark.sources.survey import Survey
 from tradewind.spark.types import to_arrow
 
@@ -66,7 +66,9 @@ def test_a_query_finds_new_files_whatever_they_are_called(spark, tmp_path) -> No
     written(tmp_path / "g/a/day-1.csv", b"v\n1\n")
     written(tmp_path / "one.json", b"{}")
     watch = Watch(
-        spark, [reader(stream, "s", origin, tmp_path, tmp_path / "state") for origin in stream.origins], tmp_path
+        spark,
+        [reader(stream, "s", origin, Folders(tmp_path, tmp_path, tmp_path / "state")) for origin in stream.origins],
+        tmp_path,
     )
     watch.run().awaitTermination()
     ordered = list(reversed(names))
@@ -85,7 +87,7 @@ def test_a_query_finds_new_files_whatever_they_are_called(spark, tmp_path) -> No
 
 def test_a_missing_folder(spark, tmp_path) -> None:
     stream = declared(SIMPLE, j={"format": "json", "path": "not/there"})
-    made = reader(stream, "s", "j", tmp_path, tmp_path / "state")
+    made = reader(stream, "s", "j", Folders(tmp_path, tmp_path, tmp_path / "state"))
     with pytest.raises(InputError, match=r"there is no .*not/there"):
         made.tracked(spark)
     made.tracked(spark, wait=True)
@@ -104,7 +106,8 @@ def test_pushed_rows_are_read_once_and_their_files_removed(spark, tmp_path) -> N
         watch.run().awaitTermination()
         seen += site.read(p=watch.batches[turn][0]).rows["p"]
     assert bag(seen) == bag([row for turn in range(4) for row in (*simple(3, 10 * turn), *simple(2, 10 * turn + 5))])
-    assert len(list((site.folder / "inbox" / "s" / "p").glob("rows-*"))) <= 4
+    assert len(list((site.folder / "sources" / "s" / "p").glob("rows-*"))) <= 4
+    assert not list((site.folder / "inbox" / "s" / "p").glob("rows-*"))
 
 
 def test_generated_rows(spark, tmp_path) -> None:
@@ -156,6 +159,6 @@ def test_rows_come_for_ever_at_their_rate(spark, tmp_path) -> None:
     read = site.read(g=files)
     assert read.surveys["g"].rows == int(files[-1].name.split("-")[2])
     assert [v for _, _, v in read.rows["g"]] != sorted(v for _, _, v in read.rows["g"])
-    issued = len(list((site.folder / "tickets").rglob("rows-*")))
+    issued = len(list((site.folder / "sources").rglob("rows-*")))
     deadline.wait(0.5)
-    assert len(list((site.folder / "tickets").rglob("rows-*"))) == issued
+    assert len(list((site.folder / "sources").rglob("rows-*"))) == issued

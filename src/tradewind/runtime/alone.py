@@ -19,8 +19,8 @@ from tradewind.spark.intake import Intake
 from tradewind.spark.query import Report, Running
 from tradewind.spark.session import Session, start
 from tradewind.spark.sinks import Pulled, Sink
-from tradewind.spark.sources.push import Kept, inbox_of
-from tradewind.spark.sources.reading import reader
+from tradewind.spark.sources.push import Kept, own_inbox
+from tradewind.spark.sources.reading import Folders, reader
 from tradewind.spark.sources.survey import Survey
 
 
@@ -48,7 +48,7 @@ class Alone:
         spark = self.spark or start(cores, self.state / "tmp", master=site.spark, log=self.state / "spark.log")
         base = Path(self.found.name).resolve().parent
         readers = [
-            reader(stream, name, origin, base, self.state)
+            reader(stream, name, origin, Folders(base, self.state, self.state))
             for name, stream in self.found.streams.items()
             if name in self.graph.sources()
             for origin in stream.origins
@@ -61,7 +61,7 @@ class Alone:
         wishes = [Wish(name, self.graph[name], query.tentative) for name, query in self.found.queries.items()]
         carrier = Carrier(
             {
-                number: Origin(one.stream, inbox_of(self.state, one.stream, one.origin))
+                number: Origin(one.stream, own_inbox(self.state, one.stream, one.origin))
                 for number, one in enumerate(readers)
                 if one.format == "push"
             },

@@ -28,7 +28,7 @@ from tradewind.spark.intake import Intake
 from tradewind.spark.memory import last_commit, write_commit
 from tradewind.spark.query import Running
 from tradewind.spark.session import Session
-from tradewind.spark.sources.reading import reader
+from tradewind.spark.sources.reading import Folders, reader
 
 Turn = Callable[[], AbstractContextManager[None]]
 _REHEARSAL = "rehearsal"
@@ -186,9 +186,9 @@ class Assembling:
             addresses = {name: self.wiring.address(fragment.site, name) for name in fragment.inputs}
             tickets = Tickets(folder / "tickets", list(addresses))
             inlets = Inlets(self.wiring.connection, addresses, reads_as, tickets, one_each=arrival)
+        folders = Folders(setting.base, setting.state, folder)
         readers = [
-            reader(setting.found.streams[stream], stream, origin, setting.base, setting.state)
-            for stream, origin in fragment.sources
+            reader(setting.found.streams[stream], stream, origin, folders) for stream, origin in fragment.sources
         ]
         return Intake(readers, inlets, [every.index(place) for place in fragment.sources], arrival)
 

@@ -19,7 +19,7 @@ from tradewind.frontends.deployment.model import Origin
 from tradewind.spark.buckets.dispatch import needs_arrival
 from tradewind.spark.columns import ARRIVAL, WEIGHT
 from tradewind.spark.engine import Engine
-from tradewind.spark.sources.reading import OriginReader, reader
+from tradewind.spark.sources.reading import Folders, OriginReader, reader
 from tradewind.spark.sources.survey import Arrivals, Survey, arrivals
 from tradewind.spark.types import from_arrow, to_arrow
 
@@ -71,7 +71,7 @@ class Site:
     ) -> None:
         self.spark, self.folder = spark, folder / "state"
         self.readers: list[OriginReader] = [
-            reader(stream, "s", origin, folder, self.folder) for origin in stream.origins
+            reader(stream, "s", origin, Folders(folder, self.folder, self.folder)) for origin in stream.origins
         ]
         graph = Graph((("out", node or stream.source),))
         self.engine = Engine.at(spark, graph, self.folder / "memory", {"s": tuple(stream.origins)}, horizon=horizon)

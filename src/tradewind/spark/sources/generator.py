@@ -1,7 +1,7 @@
 """Rows that nobody wrote: computed by Spark from a row number and a seed, the same whenever they are asked for.
 
-Which rows are due is told by tickets, empty files named after row numbers. So Spark tracks and replays generated rows
-as it does files: those of a finite run are all there at its start, those of an endless one appear as time passes.
+Which rows are due is told by trigger files, empty files named after row numbers. So Spark tracks and replays generated
+rows as it does files: those of a finite run are all there at its start, those of an endless one appear as time passes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +27,9 @@ FIRST = parse_timestamp("2026-01-01")
 _TICK = 0.1
 _DAY = 86_400_000_000
 _MOST = 10_000
-"""So many tickets at most are issued at once."""
+"""So many trigger files at most are issued at once for a finite run."""
+_LONGEST = 100_000
+"""So many rows at most one trigger file of an endless run stands for."""
 
 _FEW = 1000
 """So many different values a column has for which nothing is declared."""
@@ -39,9 +42,9 @@ class Span(NamedTuple):
     end: int
 
 
-def span_of(ticket: Path) -> Span:
-    """The rows that a ticket stands for."""
-    _, first, end = ticket.name.split("-")
+def span_of(file: Path) -> Span:
+    """The rows that a trigger file stands for."""
+    _, first, end = file.name.split("-")
     return Span(int(first), int(end))
 
 
@@ -60,13 +63,16 @@ def merged(spans: list[Span]) -> list[Span]:
     return found
 
 
-class Tickets:
-    """The folder of an origin's tickets."""
+class TriggerFiles:
+    """The folder of trigger files by which one reader of an origin learns which rows are due. Each reader has its own:
+    Spark removes the files that it has read.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._next = folder / ".next"
         self._last = 0
+        self._issued: int | None = None
 
     def issue_all(self, rows: int, per_batch: int) -> None:
         """All rows are due, in batches of so many. What has been issued once is not issued again."""
@@ -74,51 +80,113 @@ class Tickets:
         for first in range(self.issued(), rows, step):
             self.issue(Span(first, min(first + step, rows)))
 
+    def issue_up_to(self, due: int) -> None:
+        """The rows before a number are due, as far as they were not before."""
+        for first in range(self.issued(), due, _LONGEST):
+            self.issue(Span(first, min(first + _LONGEST, due)))
+
     def issue(self, span: Span) -> None:
         """Some more rows are due."""
-        self._last = drop(self.folder, f"rows-{span.first:018}-{span.end:018}", self._last)
-        partial = self._next.with_suffix(".partial")
-        partial.write_text(str(span.end))
-        partial.replace(self._next)
+        name = f"rows-{span.first:018}-{span.end:018}"
+        self._last = drop(self.folder, name, self._last, span.end - span.first)
+        _note(self._next, span.end)
+        self._issued = span.end
 
     def issued(self) -> int:
-        """How many rows have ever been due here. A ticket may have been issued by a run that died over it."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        noted = int(self._next.read_text()) if self._next.exists() else 0
-        return max([noted, *(span_of(ticket).end for ticket in self.folder.glob("rows-*"))])
-
-    def begun(self) -> int:
-        """The moment at which this folder was first used, in microseconds since 1970."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        mark = self.folder / ".begun"
-        if not mark.exists():
-            mark.touch()
-        return mark.stat().st_mtime_ns // 1000
+        """How many rows have ever been due here. A file may have been written by a run that died over it."""
+        if self._issued is None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            waiting = list(self.folder.glob("rows-*"))
+            # Their times may be ahead of the clock, if many were issued at once.
+            self._last = max([self._last, *(file.stat().st_mtime_ns for file in waiting)])
+            self._issued = max([_noted(self._next), *(span_of(file).end for file in waiting)])
+        return self._issued
 
 
-class Clockwork:
-    """Issues tickets at a rate, from where an earlier run left off, until it is stopped."""
+class Clock:
+    """How many rows of an endless origin have fallen due: the same for everybody who reads it at this site.
 
-    def __init__(self, tickets: Tickets, rate: float) -> None:
-        self._tickets = tickets
+    It goes on from where an earlier run left off, so rows that would have fallen due while nothing ran never do. Each
+    reader that follows it gets all rows from the first one on, in trigger files of its own.
+    """
+
+    def __init__(self, folder: Path, rate: float) -> None:
+        self._due = folder / "due"
         self._rate = rate
+        self._followers: list[TriggerFiles] = []
+        self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="generator", daemon=True)
         self._thread.start()
 
+    def follow(self, files: TriggerFiles) -> None:
+        """Let a reader know of what is due, and of whatever will be."""
+        with self._lock:
+            files.issue_up_to(_noted(self._due))
+            self._followers.append(files)
+
+    def leave(self, files: TriggerFiles) -> bool:
+        """A reader needs no more rows; whether nobody does."""
+        with self._lock:
+            self._followers.remove(files)
+            return not self._followers
+
+    def stop(self) -> None:
+        """No more rows fall due."""
+        self._stopped.set()
+        self._thread.join()
+
     def _run(self) -> None:
-        first = issued = self._tickets.issued()
+        first = _noted(self._due)
         begin = time.perf_counter()
         while not self._stopped.wait(_TICK):
             due = first + int((time.perf_counter() - begin) * self._rate)
-            if due > issued:
-                self._tickets.issue(Span(issued, due))
-                issued = due
+            with self._lock:
+                # Should a disk be full, or a reader's folder be gone, what was not issued is made up for later.
+                with suppress(OSError):
+                    _note(self._due, due)
+                for files in self._followers:
+                    with suppress(OSError):
+                        files.issue_up_to(due)
 
-    def stop(self) -> None:
-        """No more tickets."""
-        self._stopped.set()
-        self._thread.join()
+
+_clocks: dict[Path, Clock] = {}
+_clocks_lock = threading.Lock()
+
+
+def follow(folder: Path, rate: float, files: TriggerFiles) -> None:
+    """Let a reader's trigger files follow the clock that is kept in a folder."""
+    with _clocks_lock:
+        folder.mkdir(parents=True, exist_ok=True)
+        if folder not in _clocks:
+            _clocks[folder] = Clock(folder, rate)
+        _clocks[folder].follow(files)
+
+
+def leave(folder: Path, files: TriggerFiles) -> None:
+    """A reader needs no more rows. The clock stops when nobody follows it."""
+    with _clocks_lock:
+        if _clocks[folder].leave(files):
+            _clocks.pop(folder).stop()
+
+
+def begun(folder: Path) -> int:
+    """The moment at which a clock was first used, in microseconds since 1970."""
+    folder.mkdir(parents=True, exist_ok=True)
+    mark = folder / "begun"
+    if not mark.exists():
+        mark.touch()
+    return mark.stat().st_mtime_ns // 1000
+
+
+def _noted(file: Path) -> int:
+    return int(file.read_text()) if file.exists() else 0
+
+
+def _note(file: Path, number: int) -> None:
+    partial = file.with_suffix(".partial")
+    partial.write_text(str(number))
+    partial.replace(file)
 
 
 class Generated(NamedTuple):

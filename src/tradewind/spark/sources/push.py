@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 from collections.abc import Sequence
@@ -70,7 +71,9 @@ class Kept:
 class Inbox:
     """A folder that rows are put into, by any number of threads of one process.
 
-    Spark reads files in the order of the times of their last change, so these grow with each file, as its number does.
+    Each fragment that reads them has a folder of its own, and gets a link to every file: Spark removes there what it
+    has read. Files stay in the inbox until somebody reads them. Spark reads files in the order of the times of their
+    last change, so these grow with each file, as its number does.
     """
 
     def __init__(self, folder: Path, schema: Schema, *, revisions: bool = False, kept: Kept | None = None) -> None:
@@ -130,7 +133,8 @@ class Inbox:
         written = partial.stat()
         self._last = max(written.st_mtime_ns // _MILLISECOND, self._last + 1)
         os.utime(partial, ns=(written.st_atime_ns, self._last * _MILLISECOND))
-        return partial.rename(file_of(self._folder, self._last))
+        file = partial.rename(file_of(self._folder, self._last))
+        return next(iter(_handed_out(self._folder)), self._folder) / file.name
 
     def _write_file(self, table: pa.Table, path: Path) -> None:
         pq.write_table(
@@ -166,6 +170,47 @@ class Inbox:
 
     def _hint(self) -> str:
         return f"the stream's columns: {self._source.schema}."
+
+
+_HANDING_OUT = threading.Lock()
+"""Nobody begins to read while files are handed out."""
+_READERS = ".readers"
+
+
+def subscribe(inbox: Path, place: Path) -> None:
+    """Let somebody who reads in a folder of its own have all files of an inbox from now on."""
+    place.mkdir(parents=True, exist_ok=True)
+    readers = inbox / _READERS
+    readers.mkdir(parents=True, exist_ok=True)
+    known = readers / hashlib.sha256(str(place.absolute()).encode()).hexdigest()[:16]
+    with _HANDING_OUT:
+        if not known.is_symlink():
+            known.symlink_to(place.absolute())
+    _handed_out(inbox)
+
+
+def _handed_out(inbox: Path) -> list[Path]:
+    """Give every file of an inbox to all who read it; the folders that these read."""
+    with _HANDING_OUT:
+        places = []
+        for known in sorted((inbox / _READERS).glob("*")):
+            if known.exists():
+                places.append(known.readlink())
+            else:
+                known.unlink()  # the fragment is gone, and its folder with it
+        if places:
+            for file in sorted(inbox.glob("rows-*.parquet")):
+                for place in places:
+                    # A run that died may have given it to some, who know it by its name if they have read it.
+                    with suppress(FileExistsError):
+                        os.link(file, place / file.name)
+                file.unlink()
+        return places
+
+
+def own_inbox(own: Path, stream: str, origin: str) -> Path:
+    """Where a fragment with a folder of its own reads the rows that are pushed at an origin of a stream."""
+    return own / "sources" / stream / origin
 
 
 def inbox_of(state: Path, stream: str, origin: str) -> Path:

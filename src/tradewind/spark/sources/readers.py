@@ -20,16 +20,19 @@ from tradewind.spark.literals import text_sql
 from tradewind.spark.sources.converted import converter_of
 from tradewind.spark.sources.csv_records import header_of
 from tradewind.spark.sources.footers import Footer, footer_of
-from tradewind.spark.sources.generator import FIRST, Clockwork, Generated, Tickets, merged, span_of
+from tradewind.spark.sources.generator import FIRST, Generated, TriggerFiles, begun, follow, leave, merged, span_of
 from tradewind.spark.sources.landing import SPLIT, Task
 from tradewind.spark.sources.nested import FaultError
 from tradewind.spark.sources.parsing import Reading
 from tradewind.spark.sources.places import literal, require_there, tracked_files
+from tradewind.spark.sources.push import subscribe
 from tradewind.spark.sources.records import Part, suffix_of
 from tradewind.spark.step import together
 from tradewind.spark.types import quote, schema_ddl
 
 _SPLITTABLE = ("json", "text")
+_MOST_ROWS = 5_000_000
+"""So many rows at most of an endless origin are in one batch: a trigger file seems to have a byte for each row."""
 
 
 class Desk(NamedTuple):
@@ -111,13 +114,12 @@ class FileReader(_Reader):
 
     def check(self, *, wait: bool) -> None:
         """The files have to be there, unless they may still come."""
-        if not wait and self.format != "push":
+        if not wait:
             require_there(self._place)
 
     def tracked(self, spark: SparkSession, *, wait: bool = False) -> DataFrame:
         """A streaming frame over the files."""
-        own = self.format == "push"
-        return tracked_files(spark, self._place, self._options, wait=wait or own, own=own)
+        return tracked_files(spark, self._place, self._options, wait=wait)
 
     def plan(self, spark: SparkSession, files: Sequence[Path], desk: Desk) -> Plan:
         """Parquet is read as it is where it can be; everything else is landed."""
@@ -182,15 +184,34 @@ class FileReader(_Reader):
         return [Part(str(file), start, min(start + SPLIT, size)) for start in range(0, size, SPLIT)]
 
 
+class PushedReader(FileReader):
+    """Reads the rows that programs push into an origin, from a folder of its own."""
+
+    def __init__(self, known: Known, options: dict[str, Any], place: Path, inbox: Path) -> None:
+        super().__init__(known, options, place)
+        self._inbox = inbox
+
+    def check(self, *, wait: bool) -> None:
+        """Rows may come at any time."""
+
+    def tracked(self, spark: SparkSession, *, wait: bool = False) -> DataFrame:
+        """A streaming frame over the files that come from now on, and those that nobody has read yet."""
+        subscribe(self._inbox, self._place)
+        return tracked_files(spark, self._place, self._options, wait=True, own=True)
+
+
 class GeneratedReader(_Reader):
     """Makes rows up."""
 
-    def __init__(self, known: Known, options: dict[str, Any], distinct: Mapping[str, int], tickets: Tickets) -> None:
+    def __init__(
+        self, known: Known, options: dict[str, Any], distinct: Mapping[str, int], files: TriggerFiles, clock: Path
+    ) -> None:
         super().__init__(known)
         self._options = options
         self._distinct = distinct
-        self._tickets = tickets
-        self._clockwork: Clockwork | None = None
+        self._files = files
+        self._clock = clock
+        self._follows = False
 
     def check(self, *, wait: bool) -> None:
         """Without waiting it has to end some time."""
@@ -201,25 +222,26 @@ class GeneratedReader(_Reader):
             )
 
     def tracked(self, spark: SparkSession, *, wait: bool = False) -> DataFrame:
-        """A streaming frame over the tickets, which are issued from now on."""
+        """A streaming frame over the trigger files, which are issued from now on."""
         self.check(wait=wait)
         rows = self._options["rows"]
         if rows is not None:
-            self._tickets.issue_all(rows, self._options["rows_per_batch"])
-        else:
-            self._tickets.begun()
-            self._clockwork = Clockwork(self._tickets, self._options["rows_per_second"])
-        limit = {"max_files_per_batch": 1 if rows is not None else 10_000}
-        return tracked_files(spark, self._tickets.folder, limit, wait=True, own=True)
+            self._files.issue_all(rows, self._options["rows_per_batch"])
+        elif not self._follows:
+            begun(self._clock)
+            follow(self._clock, self._options["rows_per_second"], self._files)
+            self._follows = True
+        limit = {"max_files_per_batch": 1} if rows is not None else {"max_bytes_per_batch": _MOST_ROWS}
+        return tracked_files(spark, self._files.folder, limit, wait=True, own=True)
 
     def close(self) -> None:
-        """No more rows fall due."""
-        if self._clockwork is not None:
-            self._clockwork.stop()
-            self._clockwork = None
+        """No more rows fall due for this reader."""
+        if self._follows:
+            leave(self._clock, self._files)
+            self._follows = False
 
     def plan(self, spark: SparkSession, files: Sequence[Path], desk: Desk) -> Plan:
-        """The rows of the tickets, computed."""
+        """The rows of the trigger files, computed."""
         made = self._generated()
         spans = merged([span_of(file) for file in files])
         columns = [*made.columns(), *([f"1L AS {WEIGHT}"] if self.source.revisions else [])]
@@ -233,7 +255,7 @@ class GeneratedReader(_Reader):
     def _generated(self) -> Generated:
         start = self._options["start"]
         if start is None:
-            start = FIRST if self._options["rows"] is not None else self._tickets.begun()
+            start = FIRST if self._options["rows"] is not None else begun(self._clock)
         name = f"{self.stream}/{self.origin}"
         options = self._options
         return Generated(self.source.schema, self._distinct, name, options["seed"], options["rows_per_second"], start)

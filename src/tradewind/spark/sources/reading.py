@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
@@ -13,10 +13,10 @@ from tradewind.algebra.operators.core import Source
 from tradewind.errors import DataError, InputError, TradewindError
 from tradewind.frontends.deployment.deployment import DeclaredStream, Deployment
 from tradewind.frontends.deployment.formats import checked
-from tradewind.spark.sources.generator import Tickets
+from tradewind.spark.sources.generator import TriggerFiles
 from tradewind.spark.sources.places import place_of
-from tradewind.spark.sources.push import inbox_of
-from tradewind.spark.sources.readers import Desk, FileReader, GeneratedReader, Known, Plan
+from tradewind.spark.sources.push import inbox_of, own_inbox
+from tradewind.spark.sources.readers import Desk, FileReader, GeneratedReader, Known, Plan, PushedReader
 
 
 class OriginReader(Protocol):
@@ -44,8 +44,19 @@ class OriginReader(Protocol):
         """Nothing more is wanted from this origin."""
 
 
-def reader(stream: DeclaredStream, name: str, origin: str, base: Path, state: Path) -> OriginReader:
-    """The reader of an origin that a deployment in the folder `base` declares; what it must keep goes to `state`."""
+class Folders(NamedTuple):
+    """Where a reader finds and keeps what it needs: paths of the deployment are relative to `base`; what all readers of
+    an origin have in common is in `state`; `own` is the folder of the fragment that it reads for, since each fragment
+    has a position of its own.
+    """
+
+    base: Path
+    state: Path
+    own: Path
+
+
+def reader(stream: DeclaredStream, name: str, origin: str, folders: Folders) -> OriginReader:
+    """The reader of an origin that a deployment declares."""
     declared = stream.origins[origin]
     try:
         options = checked(declared.format, declared.options)
@@ -53,12 +64,15 @@ def reader(stream: DeclaredStream, name: str, origin: str, base: Path, state: Pa
         if known.format == "rate":
             if declared.rows_per_second and "rows_per_second" not in declared.options:
                 options["rows_per_second"] = declared.rows_per_second
-            return GeneratedReader(known, options, stream.distinct, Tickets(state / "tickets" / name / origin))
+            files = TriggerFiles(folders.own / "sources" / name / origin)
+            return GeneratedReader(known, options, stream.distinct, files, folders.state / "clocks" / name / origin)
         if known.format == "push":
             if declared.path is not None:
                 raise InputError("rows that are pushed have no path.", hint="leave it out.")
-            return FileReader(known, options, inbox_of(state, name, origin))
-        return FileReader(known, options, place_of(declared.path, base))
+            return PushedReader(
+                known, options, own_inbox(folders.own, name, origin), inbox_of(folders.state, name, origin)
+            )
+        return FileReader(known, options, place_of(declared.path, folders.base))
     except TradewindError as error:
         raise error.at(f"streams.{name}.at.{origin}") from None
 
@@ -68,7 +82,7 @@ def check_readable(found: Deployment, base: Path, state: Path, *, wait: bool) ->
     for name in found.graph().sources():
         for origin in found.streams[name].origins:
             try:
-                reader(found.streams[name], name, origin, base, state).check(wait=wait)
+                reader(found.streams[name], name, origin, Folders(base, state, state)).check(wait=wait)
             except TradewindError as error:
                 raise error.placed(f"streams.{name}.at.{origin}") from None
 
