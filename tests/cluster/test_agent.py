@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tests.backbone.servers import eventually
+from tests.cluster.clusters import COMMAND, telling
 from tests.cluster.lines import joined
 from tradewind.runtime.cluster.agent import Agent, Post
 from tradewind.runtime.cluster.coordinator import Coordinator
@@ -62,3 +64,26 @@ def test_an_agent_takes_answers_renews_and_says_that_it_is_shut_out(coordinator,
         # What says so may have reached it before it was cut off.
         told = next(one for one in said if "refuses" in one)
         assert f"epoch {epoch}." in told or f"epoch {epoch + 1}." in told
+
+
+def test_an_agent_waits_for_its_token_file(tmp_path):
+    token = tmp_path / "tokens" / "ams"
+    words = ["agent", "--site", "ams", "--state", str(tmp_path / "state"), "--join", f"{token}@127.0.0.1:1"]
+    with subprocess.Popen([*COMMAND, *words], stderr=subprocess.PIPE, text=True, env=telling()) as agent:
+        assert agent.stderr is not None
+        assert f"waiting for the token file {token}" in agent.stderr.readline()
+        token.parent.mkdir()
+        partial = token.with_suffix(".partial")
+        partial.write_text("tw1.nonsense")
+        partial.rename(token)
+        assert "token" in agent.stderr.read()
+        assert agent.wait(60) == 2
+
+
+def test_an_agent_that_waits_for_its_token_file_can_be_ended(tmp_path):
+    words = ["agent", "--site", "ams", "--state", str(tmp_path / "state"), "--join", f"{tmp_path / 'ams'}@127.0.0.1:1"]
+    with subprocess.Popen([*COMMAND, *words], stderr=subprocess.PIPE, text=True, env=telling()) as agent:
+        assert agent.stderr is not None
+        assert "waiting" in agent.stderr.readline()
+        agent.terminate()
+        assert agent.wait(60) == 0

@@ -62,6 +62,8 @@ Metrics = Annotated[
 ]
 Memory = Annotated[str, typer.Option("--memory", help="Memory of Spark's Java, such as 2g.")]
 
+_LOOK = 0.5
+"""Seconds between two looks for a file."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _MEMORY = re.compile(r"[1-9][0-9]{0,6}[mgMG]")
 
@@ -91,7 +93,7 @@ def agent(  # noqa: PLR0917, the command line's options come as parameters
     at = None if metrics is None else _metrics_at(metrics)
     folder = state or Path(".tradewind") / "agents" / site
     with speaking(site, as_json=json_logs) as say:
-        member = _member(site, join, folder / "identity")
+        member = _member(site, join, folder / "identity", say)
         module = importlib.import_module("tradewind.runtime.cluster.agent")
         post = module.Post(
             identity=member.identity,
@@ -139,7 +141,7 @@ def _metrics_at(text: str) -> tuple[str, int]:
         ) from None
 
 
-def _member(site: str, join: str | None, folder: Path) -> Membership:
+def _member(site: str, join: str | None, folder: Path, say: Say) -> Membership:
     joining = importlib.import_module("tradewind.runtime.cluster.joining")
     known: Membership | None = joining.membership(folder)
     if known is not None and known.identity.site != site:
@@ -153,6 +155,14 @@ def _member(site: str, join: str | None, folder: Path) -> Membership:
     if known is not None and known.came_by(join):
         # Started again by the same command: the token has been used, and is not needed any more.
         return known
+    missing: Path | None = joining.missing_file(join)
+    if missing is not None:
+        # Agents are started by scripts, and beside the coordinator that writes the file.
+        say(f"site {site}: waiting for the token file {missing}; `{_asking(site)}` prints a token", level="warning")
+        with interruptible() as stopping:
+            while not missing.exists():
+                if stopping.wait(_LOOK):
+                    raise typer.Exit
     made: Membership = joining.join(join, site, folder)
     return made
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import http.client
 import json
+import os
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from tradewind.trust.tokens import parse
 DEFAULT_PORT = 7470
 _WAIT = 30.0
 _FILE = "coordinator.json"
+_TOKEN = "tw1."  # noqa: S105 - how a token begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,17 @@ def _hashed(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
+def missing_file(text: str) -> Path | None:
+    """The file that holds the token of a `TOKEN@HOST`, if it is named by a path and is not there yet."""
+    given = text.rpartition("@")[0]
+    if given.startswith(_TOKEN) or os.sep not in given:
+        return None
+    path = Path(given)
+    return None if path.exists() else path
+
+
 def _token(given: str) -> str:
-    if given.startswith("tw1."):
+    if given.startswith(_TOKEN):
         return given
     try:
         return Path(given).read_text().strip()
