@@ -12,6 +12,7 @@ import pytest
 
 from tests.backbone.servers import eventually
 from tests.cluster.lines import at_work, joined
+from tests.patience import within
 from tradewind.backbone import catalog
 from tradewind.backbone.connection import Connection, ShutOutError
 from tradewind.backbone.control import NEWS
@@ -48,7 +49,7 @@ def test_what_is_wanted_is_read_when_it_is_said_to_be_new(coordinator, tmp_path,
             said = time.perf_counter()
             coordinator._want()
             agent.has(lambda: coordinator._desired.epoch)
-            assert time.perf_counter() - said < 1.0
+            assert time.perf_counter() - said < within(1.0)
         assert before < len(reads) <= before + 6
         agent.look()
         before = len(reads)
@@ -79,7 +80,7 @@ def test_what_was_missed_is_read_when_the_coordinator_is_there_again(coordinator
         coordinator._want()
         begin = time.perf_counter()
         agent.has(lambda: coordinator._desired.epoch)
-        assert time.perf_counter() - begin < 8.0
+        assert time.perf_counter() - begin < within(8.0)
 
 
 def test_a_site_that_is_shut_out_says_so_once(coordinator, tmp_path):
@@ -88,7 +89,7 @@ def test_a_site_that_is_shut_out_says_so_once(coordinator, tmp_path):
         begin = time.perf_counter()
         coordinator.revoke("ams")
         eventually("it is said", lambda: agent.look() >= 0 and bool(agent.said), seconds=20)
-        assert time.perf_counter() - begin < 10
+        assert time.perf_counter() - begin < within(10)
         assert "refuses this site's certificate" in agent.said[0]
         assert "tradewind token ams" in agent.said[0]
         time.sleep(2)

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import tradewind as tw
+from tests.patience import within
 from tests.runtime.deployments import lay_out, rows
 from tests.runtime.lineage_server import RunEvent, recording
 from tradewind.errors import InputError
@@ -159,13 +160,13 @@ def test_a_server_that_is_away_slows_nothing_down():
     begin = time.monotonic()
     for _ in range(50):
         sender.send(event("START", run(), NOW))
-    assert time.monotonic() - begin < 1
+    assert time.monotonic() - begin < within(1)
     while sender.dropped < 50:
-        assert time.monotonic() - begin < 30
+        assert time.monotonic() - begin < within(30)
         time.sleep(0.05)
     begin = time.monotonic()
     sender.close()
-    assert time.monotonic() - begin < 3
+    assert time.monotonic() - begin < within(3)
     assert sender.sent == 0
     assert len(said.lines) == 2
     assert f"cannot be sent to {url} (Connection refused)" in said.lines[0][1]
@@ -180,10 +181,10 @@ def test_a_server_that_is_slow_loses_events_and_holds_nobody_up():
         begin = time.monotonic()
         for _ in range(100):
             sender.send(event("START", run(), NOW))
-        assert time.monotonic() - begin < 0.5
+        assert time.monotonic() - begin < within(0.5)
         begin = time.monotonic()
         sender.close(patience=0.5)
-        assert time.monotonic() - begin < 1.5
+        assert time.monotonic() - begin < within(1.5)
     assert sender.dropped >= 88
     assert len([line for line in said.lines if "cannot be sent" in line[1]]) == 1
 
