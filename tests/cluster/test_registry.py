@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tradewind.errors import DataError
 from tradewind.runtime.cluster.desired import Desired
 from tradewind.runtime.cluster.orders import Questions, obeyed
-from tradewind.runtime.cluster.registry import GONE, LATE, Registry, status_of
-from tradewind.runtime.cluster.reports import FragmentTold, SiteReport, report_of
+from tradewind.runtime.cluster.registry import GONE, LATE, Registry, _site, status_of
+from tradewind.runtime.cluster.reports import FragmentTold, LinkTold, SiteReport, report_of
 
 
 def report(number: int, *, agent: str = "a", rows: int = 0) -> SiteReport:
@@ -31,6 +31,14 @@ def test_a_site_is_alive_late_and_gone():
     assert [registry.state_of("ams", 100.0 + wait) for wait in (0.5, LATE, GONE)] == ["alive", "late", "gone"]
     registry.forget("ams")
     assert registry.state_of("ams", 100.0) == "never"
+
+
+def test_a_site_that_is_gone_has_no_rate():
+    registry = Registry()
+    registry.take(report(1, rows=100), 1.0)
+    registry.take(report(2, rows=300), 2.0)
+    shown = [_site(registry, "ams", 2.0 + wait)["fragments"]["f"]["rows_per_second"] for wait in (0.1, GONE)]
+    assert shown == [200.0, 0.0]
 
 
 def test_reports_that_were_overtaken_are_passed_over():
@@ -71,6 +79,23 @@ def test_a_batch_each_five_seconds_is_no_standstill():
     assert registry.heard["ams"].rates == {}
     registry.take(report(62, rows=70), 61.0)
     assert registry.heard["ams"].rates == {"f": 50.0}
+
+
+@given(st.lists(st.tuples(st.floats(0.5, 4.0), st.integers(0, 10**6)), min_size=2, max_size=30))
+def test_bytes_a_second_are_measured_by_who_receives_and_not_the_plans(steps):
+    """Over the last ten seconds or so, whatever the plan says; and nothing is measured once the site is gone."""
+    registry, now, total, counts = Registry(), 0.0, 0, []
+    for number, (seconds, size) in enumerate(steps, 1):
+        now, total = now + seconds, total + size
+        counts.append((now, total))
+        link = LinkTold(start="ams", end="hq", bytes=total, reached=True)
+        registry.take(SiteReport(site="hq", agent="a", number=number, epoch=1, state="running", links=[link]), now)
+    (shown,) = status_of(registry, Desired(3), (), now)["links"]
+    since, before = max((one for one in counts if now - one[0] >= 10.0), default=counts[0])
+    assert shown["measured_bytes_per_second"] == pytest.approx((total - before) / (now - since), abs=0.1)
+    assert (shown["predicted_bytes_per_second"], shown["bytes_per_second"]) == (0.0, 0.0)
+    (later,) = status_of(registry, Desired(3), (), now + GONE)["links"]
+    assert later["measured_bytes_per_second"] == 0.0
 
 
 def test_nothing_wanted_is_stopped():

@@ -30,6 +30,8 @@ _OFTEN = 0.5
 """Seconds between two looks at a run of many sites on a terminal."""
 _SELDOM = 2.0
 """Seconds between two lines about a run of many sites."""
+_RARELY = 30.0
+"""Seconds between two lines that say the same."""
 
 
 class Progress:
@@ -42,8 +44,9 @@ class Progress:
         self._queries = found.queries
         self._newest: int | None = None
         self._rates = _declared_rates(found)
-        self._said = time.perf_counter()
+        self._begin = self._said = self._changed = time.perf_counter()
         self._rows = 0
+        self._last_line = ""
         drawn = sys.stderr.isatty() and not quiet and say is None
         self._board = Board(Console(stderr=True, highlight=False)) if drawn else None
         self.batches = 0
@@ -79,7 +82,7 @@ class Progress:
         )
         odd = sum(one.bad + one.late for one in report.origins.values())
         self.say(
-            f"batch {report.batch}: {rows:,} rows in {report.seconds:.1f} s ({rate:,.0f}/s), {self._settled(report)}; "
+            f"{self._clock()} batch {report.batch}: {rows:,} rows in {report.seconds:.1f} s ({rate:,.0f}/s), {self._settled(report)}; "
             f"{answers}{f'; {odd:,} late or bad' if odd else ''}",
             batch=report.batch, rows=rows, seconds=round(report.seconds, 3),
         )  # fmt: skip
@@ -128,13 +131,22 @@ class Progress:
         )
         cuts = [f"{start}:{end}" for (start, end), one in counts.items() if one.cut]
         missing = sorted({origin for some in live.missing().values() for origin in some})
-        self.say(
-            f"{rows:,} rows read ({(rows - self._rows) / seconds:,.0f}/s), {moved:,} bytes over links"
+        rate, self._rows = (rows - self._rows) / seconds, rows
+        line = (
+            f"{rows:,} rows read ({rate:,.0f}/s), {moved:,} bytes over links"
             f"{f', {waiting:,} waiting' if waiting else ''}; {answers}"
-            f"{_named('cut', cuts)}{_named('missing', missing)}",
-            rows=rows, bytes=moved, backlog_bytes=waiting, cut=cuts, missing=missing,
-        )  # fmt: skip
-        self._rows = rows
+            f"{_named('cut', cuts)}{_named('missing', missing)}"
+        )
+        if line == self._last_line and now - self._changed < _RARELY:
+            return
+        self._last_line, self._changed = line, now
+        fields = {"rows": rows, "bytes": moved, "backlog_bytes": waiting, "cut": cuts, "missing": missing}
+        self.say(f"{self._clock()} {line}", **fields)
+
+    def _clock(self) -> str:
+        """The time since the run began, as lines begin with it."""
+        seconds = int(time.perf_counter() - self._begin)
+        return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
     def rows(self, name: str, table: Any) -> None:
         """Rows of a query that is delivered to the console: on stdout, unless that is for one JSON object."""

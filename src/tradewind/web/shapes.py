@@ -62,7 +62,9 @@ class SiteShape(BaseModel):
 
 
 class LinkShape(BaseModel):
-    """A link: what crossed it, what waits before it, and what was predicted."""
+    """A link: what crossed it, what waits before it, and what was predicted. `bytes_per_second` is the plan's, as in
+    `plan --json`.
+    """
 
     start: str = Field(alias="from")
     to: str
@@ -70,6 +72,7 @@ class LinkShape(BaseModel):
     rows: int | None = None
     backlog_bytes: int | None = None
     bytes_per_second: float | None = None
+    measured_bytes_per_second: float | None = None
     predicted_bytes_per_second: float | None = None
     reached: bool | None = None
 

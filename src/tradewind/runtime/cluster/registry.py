@@ -17,17 +17,22 @@ _SPAN = 10.0
 """Seconds over which rows a second are counted: batches come more seldom than reports."""
 
 
+Counted = str | tuple[str, str]
+"""What is counted: the rows that a fragment has read, or the bytes that have crossed a link."""
+Counts = Mapping[Counted, int]
+
+
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A report, when it came, how many rows each fragment had read by earlier ones of the same process, and how many
-    rows a second that makes.
+    """A report, when it came, what had been counted by earlier ones of the same process, and how many a second that
+    makes.
     """
 
     report: SiteReport
     at: float
-    earlier: tuple[tuple[float, Mapping[str, int]], ...] = ()
+    earlier: tuple[tuple[float, Counts], ...] = ()
     """Those of the last seconds, and one that is older; the oldest first."""
-    rates: Mapping[str, float] = field(default_factory=dict)
+    rates: Mapping[Counted, float] = field(default_factory=dict)
 
 
 @dataclass
@@ -89,33 +94,38 @@ def status_of(registry: Registry, desired: Desired, declared: Iterable[str], now
         "until_done": wanted is not None and wanted.until_done,
         "state": _state(registry, wanted, desired, now),
         "sites": shown,
-        "links": _links(registry, wanted),
+        "links": _links(registry, wanted, now),
         "seconds_read": seconds_read(registry),
         "queries": _queries(registry, wanted),
     }
 
 
-def _earlier(before: Heard | None, report: SiteReport, now: float) -> tuple[tuple[float, Mapping[str, int]], ...]:
+def _counts(report: SiteReport) -> Counts:
+    rows: dict[Counted, int] = {name: one.rows for name, one in report.fragments.items()}
+    # Whoever receives counts what crossed a link.
+    return rows | {(one.start, one.end): one.bytes for one in report.links if one.end == report.site}
+
+
+def _earlier(before: Heard | None, report: SiteReport, now: float) -> tuple[tuple[float, Counts], ...]:
     if before is None or before.report.agent != report.agent:
         return ()
-    rows = {name: one.rows for name, one in before.report.fragments.items()}
-    found = [one for one in (*before.earlier, (before.at, rows)) if one[0] < now]
+    found = [one for one in (*before.earlier, (before.at, _counts(before.report))) if one[0] < now]
     # One that is old enough is enough: the time is counted from there.
     first = max((place for place, one in enumerate(found) if now - one[0] >= _SPAN), default=0)
     return tuple(found[first:])
 
 
-def _rates(earlier: tuple[tuple[float, Mapping[str, int]], ...], report: SiteReport, now: float) -> dict[str, float]:
-    """Rows a second since the oldest report that knows a fragment; less than nothing was read by one begun again."""
+def _rates(earlier: tuple[tuple[float, Counts], ...], report: SiteReport, now: float) -> dict[Counted, float]:
+    """How many a second since the oldest report that counts the same; what was begun again counts less than before."""
     found = {}
-    for name, one in report.fragments.items():
-        known = [(at, rows[name]) for at, rows in earlier if name in rows]
+    for what, count in _counts(report).items():
+        known = [(at, counts[what]) for at, counts in earlier if what in counts]
         # What was counted anew counts from then on.
-        turns = [place for place, (_, rows) in enumerate(known) if rows > one.rows]
+        turns = [place for place, (_, before) in enumerate(known) if before > count]
         known = known[turns[-1] + 1 :] if turns else known
         if known:
-            at, rows = known[0]
-            found[name] = (one.rows - rows) / (now - at)
+            at, before = known[0]
+            found[what] = (count - before) / (now - at)
     return found
 
 
@@ -127,6 +137,8 @@ def _site(registry: Registry, site: str, now: float) -> dict[str, Any]:
     if heard is None:
         return {**home, "state": state, "fragments": {}, "problem": None}
     report = heard.report
+    # What is not heard of any more does not go on at the rate that it had.
+    rates = {} if state == "gone" else heard.rates
     return {
         **home,
         "state": state,
@@ -141,7 +153,7 @@ def _site(registry: Registry, site: str, now: float) -> dict[str, Any]:
         "refused": report.refused,
         "problem": report.problem,
         "fragments": {
-            name: {**one.model_dump(), "rows_per_second": round(heard.rates.get(name, 0.0), 1)}
+            name: {**one.model_dump(), "rows_per_second": round(rates.get(name, 0.0), 1)}
             for name, one in report.fragments.items()
         },
     }
@@ -173,7 +185,7 @@ def seconds_read(registry: Registry) -> float:
     return max(spans, default=0.0)
 
 
-def _links(registry: Registry, wanted: Wanted | None) -> list[dict[str, Any]]:
+def _links(registry: Registry, wanted: Wanted | None, now: float) -> list[dict[str, Any]]:
     flows = {(one.start, one.end): one for one in wanted.flows} if wanted is not None else {}
     told = {
         (one.start, one.end): one
@@ -190,6 +202,8 @@ def _links(registry: Registry, wanted: Wanted | None) -> list[dict[str, Any]]:
         if not (one or rate):
             continue
         size = one.bytes if one else 0
+        heard = registry.heard.get(ends[1]) if registry.state_of(ends[1], now) != "gone" else None
+        measured = heard.rates.get(ends, 0.0) if heard is not None else 0.0
         found.append({
             "from": ends[0], "to": ends[1], "bytes_per_second": rate, "usd_per_hour": rate * price * 3600,
             "bytes": size, "rows": one.rows if one else 0, "predicted_bytes": round(rate * seconds),
@@ -198,6 +212,7 @@ def _links(registry: Registry, wanted: Wanted | None) -> list[dict[str, Any]]:
             "batches": one.batches if one else 0, "control_bytes": one.control_bytes if one else 0,
             "backlog_bytes": one.backlog_bytes if one else 0, "round_trip_ms": one.round_trip_ms if one else None,
             "reached": one.reached if one else False,
+            "measured_bytes_per_second": round(measured, 1), "predicted_bytes_per_second": rate,
         })  # fmt: skip
     return found
 

@@ -68,7 +68,7 @@
   function facts(status, sites, links) {
     const alive = sites.filter(([, site]) => site.state === "alive").length;
     const fragments = sites.flatMap(([, site]) => Object.values(site.fragments || {}));
-    const measured = sum(links.map((link) => link.bytes_per_second));
+    const measured = sum(links.map((link) => link.measured_bytes_per_second));
     const predicted = sum(links.map((link) => link.predicted_bytes_per_second));
     const told = [
       [status.state || "–", status.until_done ? "until all is read" : "state"],
@@ -101,7 +101,7 @@
     ];
   }
   function linkRow(link, longest) {
-    const measured = link.bytes_per_second, predicted = link.predicted_bytes_per_second;
+    const measured = link.measured_bytes_per_second, predicted = link.predicted_bytes_per_second;
     return [
       cell(`${link.from} → ${link.to}`), state(link.reached === false ? "cut off" : known(link.reached) ? "reached" : null),
       number(bytes(link.bytes)), number(count(link.rows)), number(bytes(link.backlog_bytes)),
@@ -123,7 +123,7 @@
   }
   function show(status) {
     const sites = Object.entries(status.sites || {}), links = status.links || [];
-    const rates = links.flatMap((link) => [link.bytes_per_second || 0, link.predicted_bytes_per_second || 0]);
+    const rates = links.flatMap((link) => [link.measured_bytes_per_second || 0, link.predicted_bytes_per_second || 0]);
     const longest = Math.max(0, ...rates);
     at("deployment").textContent = status.deployment || "nothing is deployed";
     document.title = status.deployment ? `${status.deployment} · Tradewind` : "Tradewind";

@@ -1,0 +1,40 @@
+"""Lines about a run: each says when, and none is repeated while nothing happens."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import tradewind as tw
+from tradewind.cli import progress
+from tradewind.cli.progress import Progress
+
+FILE = """
+sites: {ams: {}, hq: {}}
+links: [{between: [ams, hq], mbps: 10, ms: 1}]
+streams:
+  s: {schema: "ts TIMESTAMP, v BIGINT", time: ts, at: {ams: {format: rate, rows_per_second: 5}}}
+queries:
+  q: {sql: "SELECT ts, v FROM s", deliver: {site: hq, format: parquet, path: out}}
+"""
+
+
+def test_lines_say_when_and_are_not_repeated(tmp_path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    (tmp_path / "d.yaml").write_text(FILE)
+    seconds = itertools.count(0.0, 2.0)  # each look is two seconds after the one before
+    monkeypatch.setattr(progress.time, "perf_counter", seconds.__next__)
+    told = Progress(False, tw.deployment(tmp_path / "d.yaml"))
+    live: Any = SimpleNamespace(planned=object(), links=dict, totals={}, missing=dict)
+    for _ in range(40):
+        told.say_links(live)
+    told.origins["s", "ams"] = {"rows": 70}
+    told.say_links(live)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].endswith(" 0 rows read (0/s), 0 bytes over links; ")
+    assert "70 rows read" in lines[-1]
+    assert 3 <= len(lines) <= 8
+    assert [line[:8] for line in lines] == sorted(line[:8] for line in lines)
+    assert lines[0][:6] == "00:00:"
