@@ -9,7 +9,9 @@ what a run has left, and fails if there was anything:
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -36,8 +38,11 @@ _kept: set[object] = set()
 def begin() -> None:
     """Mark what this process of pytest starts, and give it a folder of its own for temporary files."""
     os.environ[WORKER] = uuid.uuid4().hex
-    folder = Path(tempfile.gettempdir()) / os.environ.get("PYTEST_XDIST_WORKER", "main")
-    folder.mkdir(exist_ok=True)
+    # The folders of pytest itself stay where they are, for whoever looks for why a test failed.
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
+    folder = Path(tempfile.mkdtemp(prefix="tw"))
+    folder.chmod(0o755)  # PostgreSQL, which a test starts as another user, looks for its folder there
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.environ["TMPDIR"] = str(folder)
     tempfile.tempdir = None
 

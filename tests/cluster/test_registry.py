@@ -94,7 +94,7 @@ def test_bytes_a_second_are_measured_by_who_receives_and_not_the_plans(steps):
     since, before = max((one for one in counts if now - one[0] >= 10.0), default=counts[0])
     assert shown["measured_bytes_per_second"] == pytest.approx((total - before) / (now - since), abs=0.1)
     assert (shown["predicted_bytes_per_second"], shown["bytes_per_second"]) == (0.0, 0.0)
-    (later,) = status_of(registry, Desired(3), (), now + GONE)["links"]
+    (later,) = status_of(registry, Desired(3), (), now + GONE + 1.0)["links"]
     assert later["measured_bytes_per_second"] == 0.0
 
 

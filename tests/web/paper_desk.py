@@ -61,9 +61,11 @@ STATUS: dict[str, Any] = {
     },
     "links": [
         {"from": "ams", "to": "hq", "bytes": 48_000_000, "rows": 31_000, "backlog_bytes": 0,
-         "bytes_per_second": 4900.0, "measured_bytes_per_second": 5200.0, "predicted_bytes_per_second": 4900.0, "reached": True},
+         "bytes_per_second": 4900.0, "measured_bytes_per_second": 5200.0, "predicted_bytes_per_second": 4900.0,
+         "reached": True},
         {"from": "sin", "to": "hq", "bytes": 31_000_000, "rows": 22_000, "backlog_bytes": 2_300_000,
-         "bytes_per_second": 4100.0, "measured_bytes_per_second": 1200.0, "predicted_bytes_per_second": 4100.0, "reached": False},
+         "bytes_per_second": 4100.0, "measured_bytes_per_second": 1200.0, "predicted_bytes_per_second": 4100.0,
+         "reached": False},
     ],
     "queries": {
         "top": {"site": "hq", "final": 410, "tentative": 12, "missing": ["requests/sin"], "behind_seconds": 2.1},

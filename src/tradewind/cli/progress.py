@@ -82,7 +82,8 @@ class Progress:
         )
         odd = sum(one.bad + one.late for one in report.origins.values())
         self.say(
-            f"{self._clock()} batch {report.batch}: {rows:,} rows in {report.seconds:.1f} s ({rate:,.0f}/s), {self._settled(report)}; "
+            f"{self._clock()} batch {report.batch}: {rows:,} rows in {report.seconds:.1f} s ({rate:,.0f}/s), "
+            f"{self._settled(report)}; "
             f"{answers}{f'; {odd:,} late or bad' if odd else ''}",
             batch=report.batch, rows=rows, seconds=round(report.seconds, 3),
         )  # fmt: skip
