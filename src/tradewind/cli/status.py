@@ -69,15 +69,17 @@ def told(found: dict[str, Any]) -> list[str]:
         rows.append((name, site["state"], runs, f"{speed:,.0f}", memory, _short(site.get("problem"))))
     lines += aligned(rows)
     if found["links"]:
-        lines += ["", *table_of(found["links"])]
+        lines += ["", *table_of(found["links"]), *_waiting(found["links"])]
     if found["queries"]:
         lines.append("")
-        answers = [("query", "at", "final", "tentative", "waits for")]
+        answers = [("query", "at", "final", "tentative", "behind", "is", "waits for")]
         answers += [
-            (name, one["site"], f"{one['final']:,}", f"{one['tentative']:,}", ", ".join(one["missing"]))
+            (name, one["site"], f"{one['final']:,}", f"{one['tentative']:,}", _seconds(one["behind_seconds"]),
+             one.get("state", ""), ", ".join(one["missing"]))
             for name, one in found["queries"].items()
-        ]
+        ]  # fmt: skip
         lines += aligned(answers)
+        lines += [f"{name} is late: {one['cause']}" for name, one in found["queries"].items() if one.get("cause")]
     if found["splits"]:
         lines.append("")
         parts = [("fragment", "is", "at", "by")]
@@ -86,6 +88,24 @@ def told(found: dict[str, Any]) -> list[str]:
         ]
         lines += aligned(parts)
     return lines + [f"warning: {line}" for line in found["warnings"]]
+
+
+def _seconds(behind: float | None) -> str:
+    return "" if behind is None else f"{behind:,.1f} s"
+
+
+def _waiting(links: list[dict[str, Any]]) -> list[str]:
+    """How much crosses each link now, and what waits before it."""
+    return [
+        f"{link['from']} → {link['to']}: {link['measured_bytes_per_second']:,.0f} B/s now"
+        f"{_backlog(link['backlog_bytes'])}"
+        f"{'' if link['reached'] else ', the far end does not answer'}"
+        for link in links
+    ]
+
+
+def _backlog(size: int) -> str:
+    return f", {size:,} bytes wait" if size else ""
 
 
 def _short(text: str | None) -> str:

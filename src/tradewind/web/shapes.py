@@ -85,6 +85,9 @@ class QueryShape(BaseModel):
     tentative: int | None = None
     missing: list[str] = []
     behind_seconds: float | None = None
+    fresh_within_seconds: float | None = None
+    state: str | None = None
+    cause: str | None = None
 
 
 class CoordinatorShape(BaseModel):

@@ -7,6 +7,7 @@ from typing import Any
 from tradewind.errors import InputError, unknown
 from tradewind.runtime.cluster import metrics, views
 from tradewind.runtime.cluster.dialling import unreachable
+from tradewind.runtime.cluster.freshness import with_freshness
 from tradewind.runtime.cluster.registry import status_of
 from tradewind.runtime.cluster.ruling import Ruling
 
@@ -28,6 +29,8 @@ class Showing(Ruling):
         with self._lock:
             found = self.declared()
             known = status_of(self.registry, self._desired, found.sites if found is not None else (), self.clock())
+            if found is not None and self._desired.wanted is not None:
+                known = with_freshness(known, found, self._desired.wanted.deployed)
             known["coordinator"] = {"leader": True, "since": self._since, "refused_reports": self.registry.refused}
             known["warnings"] = self._warnings()
             known["moves"] = self._lead.shown(self._desired.wanted)
