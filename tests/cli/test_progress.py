@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import tradewind as tw
-from tradewind.cli import progress
 from tradewind.cli.progress import Progress
 
 FILE = """
@@ -25,7 +24,7 @@ queries:
 def test_lines_say_when_and_are_not_repeated(tmp_path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     (tmp_path / "d.yaml").write_text(FILE)
     seconds = itertools.count(0.0, 2.0)  # each look is two seconds after the one before
-    monkeypatch.setattr(progress.time, "perf_counter", seconds.__next__)
+    monkeypatch.setattr("tradewind.cli.progress.time.perf_counter", seconds.__next__)
     told = Progress(False, tw.deployment(tmp_path / "d.yaml"))
     live: Any = SimpleNamespace(planned=object(), links=dict, totals={}, missing=dict)
     for _ in range(40):
