@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from decimal import Decimal
+from types import MappingProxyType
 
 from tradewind.algebra.operators.core import Source
 from tradewind.algebra.schema import Schema
@@ -20,8 +22,10 @@ _PLAIN: dict[str, type | tuple[type, ...]] = {
 }  # fmt: skip
 
 
-def check_row(source: Source, values: object, weight: int) -> None:
-    """Refuse a row of the wrong width or with a value that is not of its column's type."""
+def check_row(source: Source, values: object, weight: int, forms: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Refuse a row of the wrong width or with a value that is not of its column's type. `forms` says of types by name
+    what else may be given for them.
+    """
     if not isinstance(values, tuple) or len(values) != len(source.schema.columns):
         width = f"{len(values)} values" if isinstance(values, tuple) else f"{values!r:.60}, which is no tuple"
         raise DataError(f"a row of stream {source.stream!r} has {width}.", hint=f"its columns are {source.schema}.")
@@ -32,7 +36,7 @@ def check_row(source: Source, values: object, weight: int) -> None:
             raise DataError(
                 f"{value!r:.60} is not of type {type_}.",
                 where=f"stream {source.stream}, column {name}",
-                hint=_hint(type_),
+                hint=_hint(type_, forms),
             )
 
 
@@ -59,10 +63,10 @@ def is_of(value: Value, type_: DataType) -> bool:
     return LOWEST <= (value * _DAY if type_.name == "DATE" else value) <= HIGHEST
 
 
-def _hint(type_: DataType) -> str:
+def _hint(type_: DataType, forms: Mapping[str, str]) -> str:
     kinds = {
         "TIMESTAMP": "whole microseconds since 1970", "DATE": "whole days since 1970", "DECIMAL": "a decimal.Decimal",
-        "STRUCT": "a tuple of its fields' values", "ARRAY": "a tuple of its elements",
+        "STRUCT": "a tuple of its fields' values", "ARRAY": "a tuple of its elements", **forms,
     }  # fmt: skip
     return f"give {kinds.get(type_.name, 'a Python value of that type')}, or None."
 

@@ -35,6 +35,7 @@ from tradewind.spark.delivery import Totals
 from tradewind.spark.query import Report
 from tradewind.spark.session import Session
 from tradewind.spark.sinks import Dequeuer, Pulled
+from tradewind.spark.sources.python_rows import PythonRows
 from tradewind.spark.sources.reading import check_readable
 from tradewind.spark.sources.survey import Survey
 
@@ -236,9 +237,9 @@ class Live:
         self._found, self.planned = wanted, planned
         return list(more)
 
-    def enqueue(self, stream: str, rows: pa.Table | list[tuple[Any, ...]], origin: str | None = None) -> int:
-        """Push rows into a stream whose source is `format: push`; how many were taken. They are on disk a moment later:
-        `flush` waits for that.
+    def enqueue(self, stream: str, rows: PythonRows, origin: str | None = None) -> int:
+        """Push rows into a stream whose source is `format: push`; how many were taken. Rows are tuples, dictionaries by
+        column, an Arrow table or a data frame. They are on disk a moment later: `flush` waits for that.
         """
         return self._pushes.enqueue(self._found, stream, rows, origin)
 

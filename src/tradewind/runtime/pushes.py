@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
 
 from tradewind.errors import InputError, unknown
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.spark.sources.gathering import Gatherer
 from tradewind.spark.sources.push import Inbox, Kept, inbox_of
+from tradewind.spark.sources.python_rows import PythonRows
 
 
 class Pushes:
@@ -21,9 +19,7 @@ class Pushes:
         self.kept = Kept()
         self._inboxes: dict[tuple[str, str], Gatherer] = {}
 
-    def enqueue(
-        self, found: Deployment, stream: str, rows: pa.Table | list[tuple[Any, ...]], origin: str | None = None
-    ) -> int:
+    def enqueue(self, found: Deployment, stream: str, rows: PythonRows, origin: str | None = None) -> int:
         """Take rows; how many these are."""
         declared = found.streams.get(stream)
         if declared is None:

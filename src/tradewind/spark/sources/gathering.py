@@ -5,13 +5,12 @@ next, so small pushes cost little and a lonely one is written at once.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 
 import pyarrow as pa
 
 from tradewind.errors import RunError
-from tradewind.interpreter.run import GivenRow
 from tradewind.spark.sources.push import Inbox
+from tradewind.spark.sources.python_rows import PythonRows
 
 _MOST_BYTES = 64_000_000
 """Once so much waits, whoever pushes more is held back."""
@@ -34,7 +33,7 @@ class Gatherer:
         self._writer = threading.Thread(target=self._write_all, name="tradewind-inbox", daemon=True)
         self._writer.start()
 
-    def enqueue(self, rows: pa.Table | Sequence[GivenRow]) -> int:
+    def enqueue(self, rows: PythonRows) -> int:
         """Take rows and say how many. They are on disk soon, and surely after `flush`."""
         table = self._inbox.fitting(rows)
         if not table.num_rows:

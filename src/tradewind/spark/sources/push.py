@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,10 +18,10 @@ from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import BIGINT
 from tradewind.errors import DataError
 from tradewind.interpreter.checking import check_row
-from tradewind.interpreter.run import GivenRow, Weighted
 from tradewind.spark.columns import WEIGHT
 from tradewind.spark.sources.columnar import fitted
 from tradewind.spark.sources.nested import FaultError
+from tradewind.spark.sources.python_rows import FORMS, PythonRows, is_table, narrowed, table_of, weighted_rows
 from tradewind.spark.types import arrow_schema, to_arrow
 
 _MILLISECOND = 1_000_000
@@ -88,8 +88,9 @@ class Inbox:
         self._last = max((int(file.stem.removeprefix("rows-")) for file in folder.glob("rows-*.parquet")), default=0)
         self._row_bytes = _row_bytes(self._arrow)
 
-    def enqueue(self, rows: pa.Table | Sequence[GivenRow]) -> int:
-        """Put rows in, a table or tuples, and say how many; once this returns they will be read.
+    def enqueue(self, rows: PythonRows) -> int:
+        """Put rows in (an Arrow table, a data frame, tuples or dictionaries), and say how many; once this returns they
+        will be read.
 
         Where the stream has revisions, a column `_weight` (or a `Weighted` row) says how often a row counts.
         """
@@ -98,9 +99,9 @@ class Inbox:
             self.write(table)
         return int(table.num_rows)
 
-    def fitting(self, rows: pa.Table | Sequence[GivenRow]) -> pa.Table:
+    def fitting(self, rows: PythonRows) -> pa.Table:
         """Rows in the declared columns and types; an error that says what does not fit."""
-        return self._converted(rows) if isinstance(rows, pa.Table) else self._checked(rows)
+        return self._converted(rows) if is_table(rows) else self._checked(rows)
 
     def size(self, table: pa.Table) -> int:
         """The bytes of fitting rows."""
@@ -147,24 +148,28 @@ class Inbox:
             data_page_size=_PAGE,
         )
 
-    def _converted(self, table: pa.Table) -> pa.Table:
-        """The declared columns of a table in their types."""
-        if table.schema.equals(self._arrow):
-            return table
-        missing = [name for name in self._source.schema.names if name not in table.column_names]
-        if missing:
-            raise DataError(f"the table has no column {missing[0]!r}.", hint=self._hint())
-        if WEIGHT in table.column_names and not self._source.revisions:
-            raise DataError("the table has weights.", hint="declare `revisions: true` on the stream.")
+    def _converted(self, given: Any) -> pa.Table:
+        """The declared columns of a table or data frame in their types."""
+        if isinstance(given, pa.Table) and given.schema.equals(self._arrow):
+            return given
         try:
-            return fitted(table, self._schema)
+            table = given if isinstance(given, pa.Table) else table_of(given)
+            missing = [name for name in self._source.schema.names if name not in table.column_names]
+            if missing:
+                raise DataError(f"the table has no column {missing[0]!r}.", hint=self._hint())
+            if WEIGHT in table.column_names and not self._source.revisions:
+                raise DataError("the table has weights.", hint="declare `revisions: true` on the stream.")
+            return fitted(narrowed(table, self._schema, fractions=table is not given), self._schema)
         except (FaultError, pa.ArrowInvalid) as error:
             raise DataError(f"the table does not fit: {error}.", hint=self._hint()) from None
 
-    def _checked(self, rows: Sequence[GivenRow]) -> pa.Table:
-        weighted = [row if isinstance(row, Weighted) else Weighted(row, 1) for row in rows]
+    def _checked(self, rows: Any) -> pa.Table:
+        try:
+            weighted = weighted_rows(rows, self._source.schema, revisions=self._source.revisions)
+        except DataError as error:
+            raise error.at(f"stream {self._source.stream}") from None
         for row in weighted:
-            check_row(self._source, *row)
+            check_row(self._source, *row, forms=FORMS)
         plain = [(*row.values, row.weight) if self._source.revisions else row.values for row in weighted]
         return to_arrow(plain, self._schema)
 
