@@ -10,9 +10,18 @@ import tradewind as tw
 from tradewind.algebra.operators.core import Filter, Source
 from tradewind.algebra.operators.derived import Split
 from tradewind.algebra.operators.stored import Read
-from tradewind.errors import DeploymentError, GraphError, InputError, Problem, UnknownNameError
+from tradewind.errors import (
+    DeploymentError,
+    ForbiddenError,
+    GraphError,
+    InputError,
+    Problem,
+    QueryError,
+    UnknownNameError,
+)
 from tradewind.frontends.deployment.check import load, load_bytes
 from tradewind.frontends.deployment.questions import Questions
+from tradewind.runtime.asked import asking
 
 CONTRACT = """
 sites:
@@ -402,3 +411,35 @@ def test_importing_tradewind_does_not_load_what_only_files_need():
     code = "import sys, tradewind; print([m for m in ('pydantic', 'yaml', 'pyspark', 'nats') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_sql_in_python_is_a_stream_like_any_other() -> None:
+    d = load(CONTRACT)
+    served = d.sql("SELECT domain, bytes FROM requests WHERE status < 500")
+    assert served == d.stream("requests").where("status < 500").select("domain", "bytes")
+    assert served.where("bytes > 5").deliver("hq").stream.schema.names == ("domain", "bytes")
+    assert served.union(d.stream("requests").select("domain", "bytes")).schema == served.schema
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind", "where", "says"),
+    [
+        ("SELECT domain,\n  byts FROM requests", UnknownNameError, "sql: line 2, column 3", "did you mean 'bytes'"),
+        ("SELECT domain FROM request", UnknownNameError, "sql: line 1, column 20", "did you mean 'requests'"),
+        ("SELECT domain FROM requests WHERE", QueryError, "sql: line 1, column 33", "cannot read"),
+        ("SELECT domain AS _final FROM requests", InputError, "sql", "begins with an underscore"),
+        ("DROP TABLE requests", ForbiddenError, "sql", ""),
+        (5, InputError, "sql", "expected a SELECT, not 5 (int)"),
+    ],
+)
+def test_wrong_sql_in_python_says_where(sql, kind, where, says) -> None:
+    with pytest.raises(kind) as caught:
+        load(CONTRACT).sql(sql)
+    assert caught.value.where == where
+    assert says in str(caught.value)
+
+
+def test_columns_of_tradewinds_own_names_are_refused_however_they_are_asked_for() -> None:
+    d = load(CONTRACT)
+    with pytest.raises(InputError, match="query q: column '_final' begins with an underscore"):
+        asking(d, {"q": d.stream("requests").select(_final="domain").deliver("hq")})

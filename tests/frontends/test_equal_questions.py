@@ -148,12 +148,15 @@ def deployed(sql: str, flow: str) -> Deployment:
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_three_ways_to_ask_give_one_graph(question: str) -> None:
+def test_all_ways_to_ask_give_one_graph(question: str) -> None:
     sql, fluent, flow = QUESTIONS[question]
     d = deployed(sql, flow)
     asked, drawn, called = d.queries["asked"].operator, d.queries["drawn"].operator, fluent(d).operator
     assert asked == called, f"\n{asked!r}\n{called!r}"
     assert drawn == called
+    given = d.sql(sql)
+    assert type(given) is type(fluent(d))
+    assert given.graph("asked") == d.graph("asked")
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

@@ -10,6 +10,7 @@ from tradewind.algebra.operators.stored import Read, Update
 from tradewind.errors import InputError
 from tradewind.frontends.deployment.deployment import Deployment, Query
 from tradewind.frontends.deployment.model import Deliver
+from tradewind.frontends.deployment.questions import misnamed
 from tradewind.frontends.fluent import Delivery
 
 
@@ -46,6 +47,8 @@ def _read(queries: Mapping[str, Delivery]) -> dict[str, Query]:
     for name, given in queries.items():
         if not isinstance(given, Delivery):
             raise InputError(f"query {name!r} is not delivered anywhere.", hint='stream.deliver("site").')
+        if fault := misnamed(given.stream.operator):
+            raise fault.at(f"query {name}")
         asked[name] = Query(given.stream.operator, Deliver.model_validate({"site": given.site, **given.options}))
     return asked
 

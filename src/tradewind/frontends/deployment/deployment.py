@@ -14,6 +14,7 @@ from tradewind.errors import GraphError, unknown
 from tradewind.frontends.arguments import place, text
 from tradewind.frontends.catalog import Catalog
 from tradewind.frontends.deployment.model import ChannelKeys, Deliver, Link, Origin, Site
+from tradewind.frontends.deployment.questions import asked_in_sql
 from tradewind.frontends.fluent import Stream
 
 
@@ -74,6 +75,11 @@ class Deployment:
     def stream(self, name: str) -> Stream:
         """A declared stream, or a box of the shared flow, to ask more of in Python."""
         return Stream.named(name, self.catalog)
+
+    @place("sql")
+    def sql(self, query: str) -> Stream:
+        """The answer of a SELECT, to ask more of in Python: the graph that `sql:` of a query in the file would be."""
+        return Stream(asked_in_sql(text(query, "a SELECT"), self.catalog), self.catalog)
 
     @place("graph")
     def graph(self, *names: str) -> Graph:

@@ -42,10 +42,8 @@ class Questions:
         return found
 
     def _check_names(self, path: Path, operator: Operator) -> None:
-        for node in Graph.of(answer=operator):
-            if not isinstance(node, Source) and (fault := own_names(node.schema)):
-                self._note(finding(path, fault))
-                return
+        if fault := misnamed(operator):
+            self._note(finding(path, fault))
 
     def _note(self, one: Finding) -> None:
         self.reader.note(one)
@@ -86,9 +84,7 @@ class Questions:
             if found is not None:
                 self._note(finding(path, found, text))
         else:
-            one = finding(path, fault, text)
-            part = f"{fault.where}: " if fault.where and one.line is None and fault.where not in KINDS else ""
-            self._note(replace(one, what=part + one.what))
+            self._note(_found_in(text, fault, path))
         return None
 
     def _named(self, path: Path, name: str) -> Operator | None:
@@ -110,3 +106,29 @@ class Questions:
                 Finding((*path, result), f"the result {result!r} is a split.", f"output: {result}.ROUTE.", at_key=True)
             )
         return None
+
+
+def asked_in_sql(text: str, catalog: Catalog) -> Operator:
+    """What `sql:` of a query makes of a text; an error says the line and the column of what is wrong."""
+    try:
+        operator = parse_query(text, catalog)
+    except InputError as error:
+        one = _found_in(text, error)
+        where = None if one.line is None else f"line {one.line}, column {one.column}"
+        raise type(error)(one.what, where=where, hint=one.hint, candidates=error.candidates) from None
+    if fault := misnamed(operator):
+        raise fault
+    return operator
+
+
+def misnamed(operator: Operator) -> InputError | None:
+    """What is wrong with a question some of whose columns bear names that are Tradewind's own."""
+    made = (node for node in Graph.of(answer=operator) if not isinstance(node, Source))
+    return next((fault for node in made if (fault := own_names(node.schema))), None)
+
+
+def _found_in(text: str, error: InputError, path: Path = ()) -> Finding:
+    """What is wrong with a query, with its place in the text; without one, with the part that is concerned."""
+    one = finding(path, error, text)
+    part = f"{error.where}: " if error.where and one.line is None and error.where not in KINDS else ""
+    return replace(one, what=part + one.what)
