@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from datetime import UTC, datetime
 
 import pytest
 
@@ -47,8 +48,13 @@ def test_rows_go_in_and_out_and_a_predicate_changes_on_the_way(spark, tmp_path) 
     small, large = (ticks.where(f"n < {bound}").deliver("here") for bound in (10, 100))
     schema = ticks.operator.schema
     with found.run({"some": small}, until_done=False, interval=0.1, spark=spark) as live:
-        assert live.enqueue("ticks", [(1, "a", 5), (2, "b", 50)]) == 2
+        given = [{"k": "a", "n": 5, "ts": datetime(1970, 1, 1, 0, 0, 0, 1, tzinfo=UTC)}, (2, "b", 50)]
+        assert live.enqueue("ticks", given) == 2
         assert pulled(live, "some", schema, 1) == Counter({(1, "a", 5): 1})
+        [row] = live.answer("some").to_pylist()
+        assert row == {"ts": given[0]["ts"], "k": "a", "n": 5, "_final": True}
+        with pytest.raises(InputError, match="unknown query 'sum'"):
+            live.answer("sum")
         live.change({"some": large})
         live.enqueue("ticks", [(3, "c", 50), (4, "d", 500)])
         assert pulled(live, "some", schema, 1) == Counter({(3, "c", 50): 1})
@@ -68,5 +74,11 @@ def test_results_of_a_finite_run_end_with_everything_final(spark, tmp_path) -> N
     live.enqueue("ticks", [(1, "a", 5), (2, "a", 50), (3, "b", 1)])
     with live:
         tables = list(live.results("counts"))
+    shown = live.answer("counts").to_pandas()
+    assert shown[["k", "rows", "_final"]].values.tolist() == [["a", 2, True], ["b", 1, True]]
     answer = added_up(tables, counts.operator.schema)
     assert answer == Counter({("a", (0, 60_000_000), 2, True): 1, ("b", (0, 60_000_000), 1, True): 1})
+    again = found.run({"counts": counts.deliver("here")}, state=state, spark=spark)
+    with pytest.raises(InputError, match="an earlier run delivered rows of 'counts'"):
+        again.answer("counts")
+    again.stop()

@@ -14,9 +14,11 @@ from tradewind.algebra.operators.aggregation import Aggregate
 from tradewind.algebra.operators.core import Map, Source, Top
 from tradewind.algebra.schema import parse_schema
 from tradewind.algebra.windows import TimeWindow
+from tradewind.errors import InputError
+from tradewind.runtime.answers import Answers
 from tradewind.spark.columns import is_final_sql, passing, reaches_sql
 from tradewind.spark.delivery import Totals, totals_in
-from tradewind.spark.sinks import Pulled
+from tradewind.spark.sinks import Nowhere, Pulled
 from tradewind.spark.weights import exchanges
 
 DELTAS = st.lists(st.tuples(st.booleans(), st.integers(-3, 3)), max_size=12)
@@ -101,3 +103,48 @@ def test_each_dequeuer_gets_every_table_and_the_first_misses_nothing() -> None:
     sink.finish()
     assert [first.pull(timeout=0) for _ in range(3)] == [early, early, None]
     assert [second.pull(timeout=0) for _ in range(2)] == [early, None]
+
+
+def delivered_by(sink, *rows) -> None:
+    """Publish rows of one column, with whether they are final and their weights."""
+    sink._staged = pa.table(
+        {"v": [v for v, _, _ in rows], "_final": [f for _, f, _ in rows], "_weight": [w for _, _, w in rows]}
+    )
+    sink.publish({})
+
+
+ONE = parse_schema("v BIGINT")
+
+
+def test_a_pulled_answer_is_added_up_whoever_has_pulled_its_rows() -> None:
+    sink, answers = Pulled(), Answers()
+    assert answers.table("q", sink, ONE).to_pylist() == []
+    delivered_by(sink, (2, False, 1), (1, False, 2))
+    assert sink.first().pull(timeout=0).num_rows == 2
+    expected = [{"v": 1, "_final": False}, {"v": 1, "_final": False}, {"v": 2, "_final": False}]
+    assert answers.table("q", sink, ONE).to_pylist() == expected
+    assert answers.table("q", sink, ONE).to_pylist() == expected
+    delivered_by(sink, (2, False, -1), (1, False, -1), (2, True, 1))
+    assert answers.table("q", sink, ONE).to_pylist() == [{"v": 1, "_final": False}, {"v": 2, "_final": True}]
+    assert answers.table("q", sink, ONE).to_pandas()["v"].tolist() == [1, 2]
+    assert sink.first().pull(timeout=0).num_rows == 3
+
+
+def test_a_pulled_answer_that_is_too_large_is_refused_and_held_no_more() -> None:
+    sink, answers = Pulled(most_bytes=40), Answers()
+    delivered_by(sink, (1, True, 1))
+    assert answers.table("q", sink, ONE).num_rows == 1
+    delivered_by(sink, (2, True, 1), (3, True, 1), (4, True, 1))
+    for _ in range(2):
+        with pytest.raises(
+            InputError, match=r"more rows of 'q' were delivered than are held.*Hint: deliver it to files"
+        ):
+            answers.table("q", sink, ONE)
+        delivered_by(sink, (5, True, 1))
+    assert sink.taken() is None
+    assert sink.first().pull(timeout=0).num_rows == 1
+
+
+def test_answers_that_nobody_keeps_are_refused() -> None:
+    with pytest.raises(InputError, match="the rows of 'q' are not kept"):
+        Answers().table("q", Nowhere(), ONE)

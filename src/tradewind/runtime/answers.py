@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,8 +17,8 @@ from tradewind.frontends.deployment.deployment import Query
 from tradewind.interpreter.comparison import order_key
 from tradewind.spark.columns import WEIGHT
 from tradewind.spark.delivery import FINAL
-from tradewind.spark.sinks import Files
-from tradewind.spark.types import arrow_schema, from_arrow
+from tradewind.spark.sinks import Files, Pulled, Sink
+from tradewind.spark.types import arrow_schema, from_arrow, to_arrow
 
 Answer = Counter[tuple[Any, ...]]
 """Rows, each with whether it is final behind its columns, by how many there are of it."""
@@ -56,6 +57,39 @@ def added_up(tables: Iterable[pa.Table], schema: Schema) -> Answer:
 def delivered_rows(table: pa.Table, wanted: Schema) -> list[tuple[Any, ...]]:
     """The rows of one delivered table."""
     return from_arrow(table.select(list(wanted.names)), wanted)
+
+
+class Answers:
+    """The answers of a run's queries, from what its sinks have delivered; those that are pulled are added up here."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, Answer] = {}
+        self._lock = threading.Lock()
+
+    def table(self, name: str, sink: Sink, schema: Schema) -> pa.Table:
+        """The rows of an answer now, sorted, each as often as it is there: its columns and `_final`."""
+        if isinstance(sink, Files):
+            answer = added_up(sink.delivered(), schema)
+        elif isinstance(sink, Pulled):
+            answer = self._pulled(name, sink, schema)
+        else:
+            raise InputError(f"the rows of {name!r} are not kept.", hint="deliver it to files, or with format: memory.")
+        shown = Schema((*schema.columns, (FINAL, BOOLEAN)))
+        return to_arrow(in_order(answer, shown), shown)
+
+    def _pulled(self, name: str, sink: Pulled, schema: Schema) -> Answer:
+        with self._lock:
+            tables = sink.taken()
+            if tables is None:
+                self._sums.pop(name, None)
+                raise InputError(
+                    f"more rows of {name!r} were delivered than are held for adding them up.",
+                    hint="deliver it to files (path: out/…), or ask more often: what was added up takes less room.",
+                )
+            total = added_up(tables, schema)
+            total.update(self._sums.get(name, Counter()))
+            self._sums[name] = Counter({row: weight for row, weight in total.items() if weight})
+            return self._sums[name].copy()
 
 
 def in_order(answer: Answer, schema: Schema) -> list[tuple[Any, ...]]:

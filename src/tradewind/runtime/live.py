@@ -22,6 +22,7 @@ from tradewind.rewrites.engine import rewrite
 from tradewind.rewrites.rules import AT_ONE_SITE
 from tradewind.runtime.afresh import start_afresh
 from tradewind.runtime.alone import Alone
+from tradewind.runtime.answers import Answers
 from tradewind.runtime.asked import added, asking, asking_also, horizon_of
 from tradewind.runtime.attachments import Attachment, earlier, note
 from tradewind.runtime.identity import claim, identity, reclaim
@@ -77,6 +78,8 @@ class Live:
         check_readable(self._found, self._base, self.state, wait=not until_done)
         if fresh:
             start_afresh(self._found, self.state, self._sinks)
+        self._answers = Answers()
+        self._continued: set[str] = set()
         self._refuse_foreign_deliveries()
         self.site = one_site(self._found)
         self.planned: Planned | None = None
@@ -178,6 +181,20 @@ class Live:
         """One more place to pull a query's rows from: each gets all of them. The first is what `dequeue` pulls from."""
         return self._pulled(name).another()
 
+    def answer(self, name: str) -> pa.Table:
+        """The answer of a query now, from all that was delivered: its columns and `_final`, sorted; `to_pandas()` makes
+        it a data frame. Rows that are pulled stay to be pulled.
+        """
+        sink = self._sinks.get(name)
+        if sink is None:
+            raise unknown("query", name, self._sinks)
+        if isinstance(sink, Pulled) and name in self._continued:
+            raise InputError(
+                f"an earlier run delivered rows of {name!r}, which nobody holds any more.",
+                hint="deliver it to files (path: out/…), or begin with a new state.",
+            )
+        return self._answers.table(name, sink, self._found.queries[name].operator.schema)
+
     def change(self, queries: Mapping[str, Delivery]) -> None:
         """Go on with other parameters (predicates, sample rates, windows over time) from the next batch on.
 
@@ -221,6 +238,8 @@ class Live:
             planned = self.planned.besides(wanted, channels, state=self.state)
             if known is None:
                 refuse_foreign(sinks)
+            else:
+                self._continued |= set(more)
             note(self.state, known or Attachment((*more,), (*sorted(channels),), text, called))
             prepare(sinks)
             self._runner.adapt(
@@ -310,5 +329,7 @@ class Live:
 
     def _refuse_foreign_deliveries(self) -> None:
         """What an earlier run delivered must not be mixed with what this one will."""
-        if not any((self.state / name).exists() for name in ("memory", "fragments")):
+        if any((self.state / name).exists() for name in ("memory", "fragments")):
+            self._continued = set(self._sinks)
+        else:
             refuse_foreign(self._sinks)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import queue
 import re
 import shutil
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -81,6 +82,7 @@ class Files:
         self.format = format_
         self._schema = schema
         self._options = {**_DEFAULTS.get(format_, {}), **options}
+        self._publishing = threading.Lock()
         self.counts = format_ == "parquet"
 
     def stage(self, rows: DataFrame, label: str, *, sure: bool = False) -> Note:
@@ -99,9 +101,10 @@ class Files:
     def publish(self, note: Note) -> None:
         """Move the staged files to their place; those that are there already were moved before."""
         staging = self.folder / _STAGING / str(note["label"])
-        for staged, name in note["files"]:
-            if (staging / staged).exists():
-                (staging / staged).replace(self.folder / name)
+        with self._publishing:
+            for staged, name in note["files"]:
+                if (staging / staged).exists():
+                    (staging / staged).replace(self.folder / name)
         shutil.rmtree(self.folder / _STAGING, ignore_errors=True)
 
     def clear(self) -> None:
@@ -115,6 +118,12 @@ class Files:
         if not self.folder.is_dir():
             return []
         return sorted(file for file in self.folder.iterdir() if _OURS.fullmatch(file.name))
+
+    def delivered(self) -> Iterator[pa.Table]:
+        """The rows of all batches that this sink has published, none of them in part."""
+        with self._publishing:
+            files = self.published()
+        return self.read(files)
 
     def read(self, files: Sequence[Path]) -> Iterator[pa.Table]:
         """The rows of published files: columns, `_final` and `_weight`, in their types."""
@@ -183,14 +192,22 @@ class Dequeuer:
 
 
 class Pulled:
-    """Rows for those who pull them in this process. Nothing is copied for each."""
+    """Rows for those who pull them in this process. Nothing is copied for each.
+
+    Tables are held besides, whoever has pulled them, so that the whole answer can be added up: so many bytes of them
+    since they were last taken. Beyond that all are let go, and there is no whole answer any more.
+    """
 
     counts = True
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: int = 200_000_000) -> None:
         self._dequeuers = [Dequeuer()]
         self._free = True
         self._staged: pa.Table | None = None
+        self._most = most_bytes
+        self._held: list[pa.Table] | None = []
+        self._bytes = 0
+        self._holding = threading.Lock()
 
     def stage(self, rows: DataFrame, label: str, *, sure: bool = False) -> Note:
         """Bring the rows into this process."""
@@ -205,9 +222,26 @@ class Pulled:
     def publish(self, note: Note) -> None:
         """Put them where they are waited for."""
         if self._staged is not None and self._staged.num_rows:
+            self._keep(self._staged)
             for one in self._dequeuers:
                 one.put(self._staged)
         self._staged = None
+
+    def _keep(self, rows: pa.Table) -> None:
+        with self._holding:
+            self._bytes += rows.nbytes
+            if self._bytes > self._most:
+                self._held = None
+            elif self._held is not None:
+                self._held.append(rows)
+
+    def taken(self) -> list[pa.Table] | None:
+        """The tables that were delivered since this was last asked; None if they were too many to be held."""
+        with self._holding:
+            if self._held is None:
+                return None
+            tables, self._held, self._bytes = self._held, [], 0
+            return tables
 
     def clear(self) -> None:
         """Nothing lasts here."""
