@@ -1,6 +1,8 @@
 """Each method of a stream against the graph it stands for, built by hand."""
 
 import pickle
+import re
+from pathlib import Path
 
 import pytest
 
@@ -313,3 +315,43 @@ def test_notebooks_get_a_picture(requests):
     assert requests._repr_svg_().startswith("<svg ")
     assert "<code>ts TIMESTAMP" in requests._repr_html_()
     assert "<svg " in requests._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("spark", "own"),
+    [
+        (lambda s: s.filter("status < 500"), lambda s: s.where("status < 500")),
+        (lambda s: s.selectExpr("domain", "bytes * 8 AS bits"), lambda s: s.select("domain", bits="bytes * 8")),
+        (lambda s: s.withColumn("bits", "bytes * 8"), lambda s: s.with_columns(bits="bytes * 8")),
+        (lambda s: s.withColumn("Bytes", "bytes * 8"), lambda s: s.with_columns(bytes="bytes * 8")),
+        (lambda s: s.withColumn("self", "bytes"), lambda s: s.with_columns("bytes AS self")),
+        (
+            lambda s: s.withColumns({"a": "bytes", "b": "status"}),
+            lambda s: s.with_columns(a="bytes", b="status"),
+        ),
+        (lambda s: s.withColumnRenamed("url", "path"), lambda s: s.rename(url="path")),
+        (
+            lambda s: s.withColumnsRenamed({"url": "path", "bytes": "size"}),
+            lambda s: s.rename(url="path", bytes="size"),
+        ),
+        (lambda s: s.unionAll(s), lambda s: s.union(s)),
+        (lambda s: s.groupBy("domain").agg(n="max(bytes)"), lambda s: s.group_by("domain").agg(n="max(bytes)")),
+        (lambda s: s.groupBy("domain").count(), lambda s: s.group_by("domain").agg(count="count(*)")),
+        (
+            lambda s: s.groupBy("domain", window=tw.tumbling("1 minute")).count(),
+            lambda s: s.group_by("domain", window=tw.tumbling("1 minute")).agg(count="count(*)"),
+        ),
+    ],
+)
+def test_names_of_pyspark_mean_the_same(requests, spark, own):
+    assert spark(requests) == own(requests)
+    assert spark(requests).columns == list(own(requests).schema.names)
+
+
+def test_the_table_of_pysparks_names_is_complete():
+    text = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+    table = text.partition("## Names of PySpark")[2].partition("What Spark means otherwise")[0]
+    listed = set(re.findall(r"^\| `(\w+)", table, re.MULTILINE))
+    camel = {name for name in dir(tw.Stream) if re.fullmatch(r"[a-z]+[A-Z]\w*", name)}
+    assert camel | {"filter", "columns", "count"} == listed
+    assert all(hasattr(tw.Stream, name) for name in listed - {"count"})

@@ -72,9 +72,7 @@ class Stream(Rows):
     @place("with_columns")
     def with_columns(self, *texts: str, **named: str) -> Stream:
         """All columns, with these added, or put in the place of those of the same name."""
-        own = {name.lower(): name for name in self.schema.names}
-        computed = {own.get(name.lower(), name): e for name, e in items(texts, named, self.schema)}
-        return self._on(build.extend(self.operator, computed))
+        return self._extended(texts, named)
 
     @place("rename")
     def rename(self, names: Mapping[str, str] | None = None, /, **named: str) -> Stream:
@@ -199,6 +197,43 @@ class Stream(Rows):
         """The stream as an answer that is wanted at a site: `deliver("hq", format="parquet", path="out/top")`."""
         return Delivery(self, text(site, "a site's name"), sink)
 
+    # The names that PySpark has for the same: docs/python.md lists them. What Spark means otherwise is not here.
+
+    filter = where
+    groupBy = group_by  # noqa: N815
+    selectExpr = select  # noqa: N815
+    unionAll = union  # noqa: N815
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns, in order."""
+        return list(self.schema.names)
+
+    @place("withColumn")
+    def withColumn(self, name: str, expression: str) -> Stream:  # noqa: N802
+        """All columns, and one that is added, or put in the place of the one of that name."""
+        return self._extended((), {text(name, "a name"): expression})
+
+    @place("withColumns")
+    def withColumns(self, named: Mapping[str, str]) -> Stream:  # noqa: N802
+        """All columns, with these added, or put in the place of those of the same name."""
+        return self._extended((), texts_by_name(named, "a mapping such as {'name': 'expression'}"))
+
+    @place("withColumnRenamed")
+    def withColumnRenamed(self, old: str, new: str) -> Stream:  # noqa: N802
+        """The same columns, one of them under another name."""
+        return self._on(build.rename(self.operator, {text(old, "a name"): text(new, "a name")}))
+
+    @place("withColumnsRenamed")
+    def withColumnsRenamed(self, names: Mapping[str, str]) -> Stream:  # noqa: N802
+        """The same columns, some of them under other names: `{"old": "new"}`."""
+        return self._on(build.rename(self.operator, texts_by_name(names, "a mapping such as {'old': 'new'}")))
+
+    def _extended(self, texts: Iterable[str], named: Mapping[str, str]) -> Stream:
+        own = {name.lower(): name for name in self.schema.names}
+        computed = {own.get(name.lower(), name): e for name, e in items(texts, named, self.schema)}
+        return self._on(build.extend(self.operator, computed))
+
     def _on(self, operator: Operator) -> Stream:
         return replace(self, operator=operator)
 
@@ -236,6 +271,10 @@ class Grouped:
             return replace(
                 self.stream, operator=build.group(node, keys, functions_of(functions, grouped, known), window)
             )
+
+    def count(self) -> Stream:
+        """One row per group with its number of rows in a column `count`, as PySpark has it."""
+        return self.agg(count="count(*)")
 
 
 @dataclass(frozen=True, slots=True)
