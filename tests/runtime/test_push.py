@@ -48,11 +48,11 @@ def test_rows_go_in_and_out_and_a_predicate_changes_on_the_way(spark, tmp_path) 
     small, large = (ticks.where(f"n < {bound}").deliver("here") for bound in (10, 100))
     schema = ticks.operator.schema
     with found.run({"some": small}, until_done=False, interval=0.1, spark=spark) as live:
-        given = [{"k": "a", "n": 5, "ts": datetime(1970, 1, 1, 0, 0, 0, 1, tzinfo=UTC)}, (2, "b", 50)]
-        assert live.enqueue("ticks", given) == 2
+        first = datetime(1970, 1, 1, 0, 0, 0, 1, tzinfo=UTC)
+        assert live.enqueue("ticks", [{"k": "a", "n": 5, "ts": first}, (2, "b", 50)]) == 2
         assert pulled(live, "some", schema, 1) == Counter({(1, "a", 5): 1})
         [row] = live.answer("some").to_pylist()
-        assert row == {"ts": given[0]["ts"], "k": "a", "n": 5, "_final": True}
+        assert row == {"ts": first, "k": "a", "n": 5, "_final": True}
         with pytest.raises(InputError, match="unknown query 'sum'"):
             live.answer("sum")
         live.change({"some": large})

@@ -113,6 +113,11 @@ def delivered_by(sink, *rows) -> None:
     sink.publish({})
 
 
+def pulled_rows(sink) -> int:
+    table = sink.first().pull(timeout=0)
+    return table.num_rows
+
+
 ONE = parse_schema("v BIGINT")
 
 
@@ -120,14 +125,14 @@ def test_a_pulled_answer_is_added_up_whoever_has_pulled_its_rows() -> None:
     sink, answers = Pulled(), Answers()
     assert answers.table("q", sink, ONE).to_pylist() == []
     delivered_by(sink, (2, False, 1), (1, False, 2))
-    assert sink.first().pull(timeout=0).num_rows == 2
+    assert pulled_rows(sink) == 2
     expected = [{"v": 1, "_final": False}, {"v": 1, "_final": False}, {"v": 2, "_final": False}]
     assert answers.table("q", sink, ONE).to_pylist() == expected
     assert answers.table("q", sink, ONE).to_pylist() == expected
     delivered_by(sink, (2, False, -1), (1, False, -1), (2, True, 1))
     assert answers.table("q", sink, ONE).to_pylist() == [{"v": 1, "_final": False}, {"v": 2, "_final": True}]
     assert answers.table("q", sink, ONE).to_pandas()["v"].tolist() == [1, 2]
-    assert sink.first().pull(timeout=0).num_rows == 3
+    assert pulled_rows(sink) == 3
 
 
 def test_a_pulled_answer_that_is_too_large_is_refused_and_held_no_more() -> None:
@@ -142,7 +147,7 @@ def test_a_pulled_answer_that_is_too_large_is_refused_and_held_no_more() -> None
             answers.table("q", sink, ONE)
         delivered_by(sink, (5, True, 1))
     assert sink.taken() is None
-    assert sink.first().pull(timeout=0).num_rows == 1
+    assert pulled_rows(sink) == 1
 
 
 def test_answers_that_nobody_keeps_are_refused() -> None:
