@@ -132,7 +132,7 @@ def _addresses(master: str | None) -> dict[str, str]:
     """Where Spark's own ports (driver and block manager) listen. By default that is the machine's network address, for
     anybody; with a local master nobody but this machine needs them. A cluster has to reach the driver: Kubernetes and
     YARN then make a secret for each application, by which its processes know each other, and encrypt what they say. A
-    standalone master has one secret for all, so its operator sets it (docs/spark.md).
+    standalone master has one secret for all, so its operator sets it (docs/deployment.md).
 
     >>> _addresses("local[2]")
     {'spark.driver.bindAddress': '127.0.0.1', 'spark.driver.host': '127.0.0.1'}
