@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pandas as pd
@@ -147,7 +148,8 @@ def test_rows_by_the_names_of_their_columns(tmp_path) -> None:
         (NOON, None, None, None, 3), (NOON, None, None, None, 4), (None,) * 5,
     ]  # fmt: skip
     inbox = Inbox(tmp_path / "s" / "o", parse_schema("v BIGINT"), revisions=True)
-    found = inbox.fitting([{"v": 1}, {"v": 1, "_weight": -1}, Weighted({"v": 2}, -3)])  # type: ignore[arg-type] - given all the same
+    by_name: Any = {"v": 2}
+    found = inbox.fitting([{"v": 1}, {"v": 1, "_weight": -1}, Weighted(by_name, -3)])
     assert found.to_pylist() == [{"v": 1, "_weight": 1}, {"v": 1, "_weight": -1}, {"v": 2, "_weight": -3}]
 
 
