@@ -77,7 +77,7 @@ def test_a_mistyped_query_is_guessed() -> None:
 
 def test_explain_as_json_holds_graphs_and_rules() -> None:
     data = json.loads(tradewind("explain", "examples/cdn.yaml", "--json").stdout)
-    assert set(data) == {"queries", "written", "rewritten", "rules", "operators", "fragments"}
+    assert set(data) == {"queries", "written", "rewritten", "rules", "chosen", "operators", "fragments"}
     assert {one["site"] for one in data["fragments"]} >= {"ams", "waw", "nyc", "hq"}
     assert all(one["every_seconds"] > 0 for one in data["fragments"])
     assert {"rule", "before", "after", "reason"} == set(data["rules"][0])

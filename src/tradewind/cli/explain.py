@@ -1,4 +1,4 @@
-"""`tradewind explain`: what a deployment's queries mean, and what the rules make of them."""
+"""`tradewind explain`: what a deployment's queries mean, and what runs for them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ from tradewind.algebra.drawing.svg import draw_svg
 from tradewind.algebra.drawing.text import draw_text
 from tradewind.algebra.graph import Graph
 from tradewind.cli.check import AsJson, File
-from tradewind.cli.fragments import fragments_of, told
-from tradewind.cli.plan import Measured, opened, tree
-from tradewind.placement.approximating import choose_within_errors
-from tradewind.placement.report import Report
-from tradewind.rewrites.engine import Fired, Rewritten, rewrite
+from tradewind.cli.explained import Explained, explained
+from tradewind.cli.plan import Measured, opened
+from tradewind.rewrites.engine import Fired
 
 Query = Annotated[str | None, typer.Argument(help="Only this query; all when left out.", show_default=False)]
-Svg = Annotated[Path | None, typer.Option("--svg", help="Also draw the rewritten graph to this SVG file.")]
+Svg = Annotated[Path | None, typer.Option("--svg", help="Also draw the graph that runs to this SVG file.")]
 AsWritten = Annotated[bool, typer.Option("--as-written", help="Leave the graph as it was written: apply no rules.")]
 
 
@@ -33,49 +31,44 @@ def explain(  # noqa: PLR0917, the command line's options come as parameters
     as_written: AsWritten = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the operators of FILE's queries as written and after the rules, which rules fired and why, and where each
+    """Show the operators of FILE's queries as written and as they run, which rules fired and why, and where each
     operator runs and why there.
     """
     found = opened(file, measured=measured)
     written = found.graph(*([query] if query else []))
-    done = Rewritten(written, ()) if as_written else rewrite(written)
+    done = Explained(written) if as_written else explained(found, written.names)
     if svg is not None:
         svg.write_text(draw_svg(done.graph), encoding="utf-8")
         typer.echo(f"drawn to {svg}", err=True)
-    report = None if as_written else Report(choose_within_errors(found))
     if as_json:
-        placed: dict[str, object] = {}
-        if report is not None:
-            placed = {"operators": report.as_data(0.0)["operators"], "fragments": fragments_of(report, found)}
-        typer.echo(json.dumps(as_data(written, done) | placed, indent=2))
+        typer.echo(json.dumps(as_data(written, done), indent=2))
         return
-    typer.echo(as_text(written, done))
-    if report is not None:
-        for name in written.names:
-            typer.echo("\n".join(["", "Where it runs", "=============", *tree(report, name)]))
-        fragments = fragments_of(report, found)
-        if len(fragments) > 1:
-            typer.echo("\n".join(["", "What runs together", "==================", *told(fragments)]))
+    typer.echo("\n".join([as_text(written, done), *done.where]))
 
 
-def as_data(written: Graph, done: Rewritten) -> dict[str, object]:
+def as_data(written: Graph, done: Explained) -> dict[str, object]:
     """All that explain knows, as plain data."""
     return {
         "queries": {name: {"columns": str(node.schema)} for name, node in written.results},
         "written": written.to_json(),
         "rewritten": done.graph.to_json(),
         "rules": [{"rule": f.rule, "before": f.before, "after": f.after, "reason": f.reason} for f in done.trace],
-    }
+        "chosen": list(done.chosen),
+    } | done.data
 
 
-def as_text(written: Graph, done: Rewritten) -> str:
-    """The graph before, the graph after, and the rules between them."""
+def as_text(written: Graph, done: Explained) -> str:
+    """The graph as it was written, the graph that runs, the rules between them, and what the planner chose besides."""
     parts = ["As written", "==========", draw_text(written)]
-    if done.trace:
+    if done.graph != written:
         parts += ["", "After the rules", "===============", draw_text(done.graph)]
+    if done.trace:
         parts += ["", "Rules that fired", "================", *fired(done.trace)]
-    elif done.graph == written:
+    elif done.where:
         parts += ["", "No rule fired: there is nothing to improve."]
+    if done.chosen:
+        title = "Chosen for these sites and rates"
+        parts += ["", title, "=" * len(title), *done.chosen]
     return "\n".join(parts)
 
 

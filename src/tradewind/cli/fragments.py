@@ -6,17 +6,15 @@ from typing import Any
 
 from tradewind.algebra.durations import format_duration
 from tradewind.cli.aligning import aligned
-from tradewind.fragments.cut import cut
+from tradewind.fragments.deployed import Deployed
 from tradewind.fragments.triggers import intervals
 from tradewind.frontends.deployment.deployment import Deployment
-from tradewind.placement.report import Report
 
 _MICROS = 1_000_000
 
 
-def fragments_of(report: Report, found: Deployment) -> list[dict[str, Any]]:
-    """The fragments of a plan as plain data, those that give before those that take."""
-    deployed = cut(report.plan, report.network, report.contents)
+def described(deployed: Deployed, found: Deployment) -> list[dict[str, Any]]:
+    """Fragments as plain data, those that give before those that take."""
     wishes = {
         name: None if query.fresh_within is None else query.fresh_within / _MICROS
         for name, query in found.queries.items()

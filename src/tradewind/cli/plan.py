@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -143,38 +142,3 @@ def _links(report: Report) -> list[str]:
     rows.append(("all links", f"{amount(total[0][0])} B/s", amount(total[0][1]), f"{amount(total[1][0])} B/s",
                  amount(total[1][1])))  # fmt: skip
     return aligned(rows)
-
-
-def tree(report: Report, query: str) -> list[str]:
-    """The operators of one query from its answer down, each with its site, its rate and why it is there."""
-    goal = next(goal for goal in report.plan.goals if goal.query == query)
-    by_id = {line.id: line for line in report.lines}
-    root = report.ids[report.made_at(goal.content, goal.site)]
-    found = [f"{query}, delivered at {report.network.name(goal.site)}"]
-    if query in report.chosen.approximated:
-        found.append(approximation(report, query))
-    seen: set[str] = set()
-    stack: list[tuple[str, str, bool]] = [(root, "", True)]
-    while stack:
-        name, indent, last = stack.pop()
-        line = by_id[name]
-        head, more = ("└─ ", "   ") if last else ("├─ ", "│  ")
-        found.append(f"{indent}{head}{line.site}: {_short(line.label)}  ({name})")
-        if name in seen:
-            found[-1] += " ↑"
-            continue
-        seen.add(name)
-        bar = "│  " if line.inputs else "   "
-        found += [f"{indent}{more}{bar}{text}" for text in _reasons(line, query)]
-        below = list(enumerate(line.inputs))
-        stack.extend((one, indent + more, place == len(below) - 1) for place, one in reversed(below))
-    return found
-
-
-def _reasons(line: Line, query: str) -> Iterable[str]:
-    yield f"{amount(line.rows_per_second)} rows/s, {amount(line.bytes_per_second)} B/s; {line.why}"
-    others = [name for name in line.queries if name != query]
-    if others:
-        yield f"shared with {', '.join(others)}"
-    if line.residency and line.residency != "free to go anywhere":
-        yield line.residency

@@ -15,12 +15,12 @@ from tradewind.algebra.aggregates import AGGREGATES, AggregateFunction
 from tradewind.algebra.drawing.svg import draw_svg
 from tradewind.algebra.expressions.functions import ALIASES, FUNCTIONS
 from tradewind.algebra.graph import KINDS
+from tradewind.cli.explained import explained
 from tradewind.experiments.registry import EXPERIMENTS
 from tradewind.frontends.deployment.file import deployment
 from tradewind.frontends.flow.kinds import BOXES
 from tradewind.placement.planners import PLANNERS
 from tradewind.rewrites.alternatives import OFFERED
-from tradewind.rewrites.engine import rewrite
 from tradewind.rewrites.rule import Rule
 from tradewind.rewrites.rules import RULES
 from tradewind.runtime.cluster.metrics import METRICS
@@ -135,7 +135,7 @@ PICTURES: dict[str, tuple[str, tuple[str, ...], bool]] = {
     "top_domains_rewritten.svg": ("cdn.yaml", ("top_domains",), True),
     "feed_alarms.svg": ("feed_alarms.yaml", (), False),
 }
-"""Pictures by file: of which example, which of its queries, and whether after the rules."""
+"""Pictures by file: of which example, which of its queries, and whether as it runs."""
 
 TABLES: dict[str, Callable[[], list[str]]] = {
     "functions": functions, "aggregates": aggregates, "operators": operators, "boxes": boxes, "rules": rules,
@@ -168,9 +168,9 @@ def pages() -> dict[Path, str]:
     """Every page and picture as it should be."""
     texts = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
     found = {page: renewed(page.read_text(encoding="utf-8")) for page in texts}
-    for name, (example, query, rules_applied) in PICTURES.items():
-        graph = deployment(ROOT / "examples" / example).graph(*query)
-        drawn = rewrite(graph).graph if rules_applied else graph
+    for name, (example, query, as_run) in PICTURES.items():
+        declared = deployment(ROOT / "examples" / example)
+        drawn = explained(declared, query).graph if as_run else declared.graph(*query)
         found[ROOT / "docs" / "pictures" / name] = draw_svg(drawn)
     return found
 

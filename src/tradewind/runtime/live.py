@@ -26,7 +26,7 @@ from tradewind.runtime.answers import Answers
 from tradewind.runtime.asked import added, asking, asking_also, horizon_of
 from tradewind.runtime.attachments import Attachment, earlier, note
 from tradewind.runtime.identity import claim, identity, reclaim
-from tradewind.runtime.places import one_site, prepare, refuse_clashes, refuse_foreign, sink_of
+from tradewind.runtime.places import prepare, refuse_clashes, refuse_foreign, sink_of
 from tradewind.runtime.planned import Planned, planned
 from tradewind.runtime.published import Published, published
 from tradewind.runtime.pushes import Pushes
@@ -81,7 +81,7 @@ class Live:
         self._answers = Answers()
         self._continued: set[str] = set()
         self._refuse_foreign_deliveries()
-        self.site = one_site(self._found)
+        self.site = self._found.one_site
         self.planned: Planned | None = None
         if self.site is None:
             self.planned = planned(self._found, planner or "exact", state=self.state)

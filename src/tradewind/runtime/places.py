@@ -1,4 +1,4 @@
-"""Where a deployment's streams and answers are: the one site that they share, if they do, and the sinks there."""
+"""Where a deployment's answers go: the sink of each query, and what must not lie in the same place."""
 
 from __future__ import annotations
 
@@ -12,15 +12,6 @@ from tradewind.frontends.deployment.deployment import Deployment, Query
 from tradewind.frontends.deployment.endpoints import within
 from tradewind.frontends.deployment.formats import check_delivery
 from tradewind.spark.sinks import Files, Nowhere, Pulled, Shown, Sink
-
-
-def one_site(found: Deployment) -> str | None:
-    """The site at which everything is; None when there are several."""
-    if len(found.sites) == 1:
-        return next(iter(found.sites))
-    used = {site for name in found.graph().sources() for site in found.streams[name].origins}
-    used |= {query.deliver.site for query in found.queries.values()}
-    return used.pop() if len(used) == 1 else None
 
 
 def sink_of(name: str, query: Query, base: Path, show: Callable[[str, pa.Table], None] | None, *, pulled: bool) -> Sink:

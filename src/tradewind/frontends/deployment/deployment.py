@@ -72,6 +72,15 @@ class Deployment:
         """The user-defined aggregates by name."""
         return self.catalog.aggregates
 
+    @property
+    def one_site(self) -> str | None:
+        """The site at which all streams that are read arise and all answers go; None when there are several."""
+        if len(self.sites) == 1:
+            return next(iter(self.sites))
+        used = {site for name in self.graph().sources() for site in self.streams[name].origins}
+        used |= {query.deliver.site for query in self.queries.values()}
+        return used.pop() if len(used) == 1 else None
+
     def stream(self, name: str) -> Stream:
         """A declared stream, or a box of the shared flow, to ask more of in Python."""
         return Stream.named(name, self.catalog)
