@@ -398,7 +398,7 @@ def test_the_error_says_everything_and_can_be_pickled():
         "  f.yaml:1:1: 'streams' is missing. Hint: declare at least one under `streams:`.",
         (
             "  f.yaml:1:13 sites.a.coers: unknown key 'coers'. Hint: did you mean 'cores'? "
-            "The keys here are cores, region, spark, usd_per_core_hour, workers, tables."
+            "The keys here are cores, region, spark, usd_per_core_hour, workers, memory, tables."
         ),
     ]
     again = pickle.loads(pickle.dumps(error))

@@ -67,7 +67,7 @@ def test_what_is_shown_is_what_is_printed(command: str, block: str, tmp_path: Pa
 
 
 def test_there_are_such_blocks_in_the_readme_and_the_pages() -> None:
-    assert {one.id.partition(".")[0] for one in BLOCKS} >= {"README", "planning"}
+    assert {str(one.id).partition(".")[0] for one in BLOCKS} >= {"README", "planning"}
 
 
 def test_a_figure_that_has_changed_is_found() -> None:

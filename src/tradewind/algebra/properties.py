@@ -148,14 +148,28 @@ def bounded_state(node: Operator) -> bool:
     if isinstance(node, Aggregate | Merge | Top):
         return bool(node.schema.times)
     if isinstance(node, Join):
-        return any(_bounds_time(node, band) for band in node.bands())
+        return not growing_sides(node)
     return isinstance(node, Resample) and node.max_gap is not None
 
 
-def _bounds_time(node: Join, band: Band) -> bool:
-    """Whether rows on either side need to be kept only for a time."""
-    told = node.left.schema.lag(band.left) is not None and node.right.schema.lag(band.right) is not None
-    return told and band.low is not None and band.high is not None
+def growing_sides(node: Join) -> tuple[Operator, ...]:
+    """The inputs of a join whose rows it must keep for ever, because a match may come at any time.
+
+    Rows of an inner join are kept until the other side can bring no match. Of an outer one they are needed longer, to
+    tell who stays alone, so that a bound in one direction is not enough.
+    """
+    timed = [band for band in node.bands() if _on_times(node, band)]
+    if any(band.low is not None and band.high is not None for band in timed):
+        return ()
+    if node.how != "inner":
+        return node.inputs
+    left = () if any(band.high is not None for band in timed) else (node.left,)
+    right = () if any(band.low is not None for band in timed) else (node.right,)
+    return (*left, *right)
+
+
+def _on_times(node: Join, band: Band) -> bool:
+    return node.left.schema.lag(band.left) is not None and node.right.schema.lag(band.right) is not None
 
 
 @singledispatch

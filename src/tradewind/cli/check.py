@@ -3,40 +3,61 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tradewind.errors import DeploymentError
+from tradewind.cost.growing_joins import GrowingJoin, growing_joins
+from tradewind.errors import DeploymentError, Problem
 from tradewind.frontends.deployment.deployment import Deployment
-from tradewind.frontends.deployment.file import deployment
+from tradewind.frontends.deployment.file import deployment, placed
+from tradewind.frontends.flow.findings import Finding
 
 File = Annotated[Path, typer.Argument(help="The deployment file (YAML).", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
 def check(file: File, as_json: AsJson = False) -> None:
-    """Validate FILE: names, types, SQL, flows, network; all problems at once. Exit 0 when it is right, 2 when not."""
+    """Validate FILE: names, types, SQL, flows, network; all problems at once, and warnings of joins whose state grows
+    for ever. Exit 0 when it is right, 2 when not.
+    """
     try:
         found = deployment(file)
+        warnings = _warnings(file, found)
     except DeploymentError as error:
         if as_json:
-            typer.echo(json.dumps({"ok": False, "problems": problems(error)}, indent=2))
+            typer.echo(json.dumps({"ok": False, "problems": problems(error.problems)}, indent=2))
             raise typer.Exit(2) from None
         raise
     if as_json:
         queries = {name: str(query.operator.schema) for name, query in found.queries.items()}
-        typer.echo(json.dumps({"ok": True, "problems": [], "queries": queries}, indent=2))
-    else:
-        typer.echo(f"{file}: {summary(found)}; no problems.")
+        data = {"ok": True, "problems": [], "warnings": problems(warnings), "queries": queries}
+        typer.echo(json.dumps(data, indent=2))
+        return
+    for warning in warnings:
+        typer.echo(f"warning: {warning}", err=True)
+    typer.echo(f"{file}: {summary(found)}; {_counted(len(warnings), 'warning') if warnings else 'no problems'}.")
 
 
-def problems(error: DeploymentError) -> list[dict[str, object]]:
+def _warnings(file: Path, found: Deployment) -> tuple[Problem, ...]:
+    """What is right but will not go on for ever; raises when it will not go on for a day."""
+    joins = growing_joins(found)
+    fatal = placed(file, [_finding(one) for one in joins if one.fills_up])
+    if fatal:
+        count = f"{len(fatal)} problems" if len(fatal) > 1 else "a problem"
+        raise DeploymentError(f"{file} has {count}.", problems=fatal)
+    return placed(file, [_finding(one) for one in joins])
+
+
+def _finding(one: GrowingJoin) -> Finding:
+    return Finding(("queries", one.query), one.what, one.hint, at_key=True)
+
+
+def problems(some: Iterable[Problem]) -> list[dict[str, object]]:
     """The problems of a file as plain data."""
-    return [
-        {"where": p.where, "line": p.line, "column": p.column, "what": p.what, "hint": p.hint} for p in error.problems
-    ]
+    return [{"where": p.where, "line": p.line, "column": p.column, "what": p.what, "hint": p.hint} for p in some]
 
 
 def summary(found: Deployment) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 
 from tradewind.errors import DeploymentError, InputError, Problem
 from tradewind.frontends.deployment.check import load_bytes, load_more
 from tradewind.frontends.deployment.deployment import Deployment
-from tradewind.frontends.deployment.yaml import MAX_BYTES
+from tradewind.frontends.deployment.report import Report
+from tradewind.frontends.deployment.yaml import MAX_BYTES, read_yaml
+from tradewind.frontends.flow.findings import Finding
 
 
 def deployment(path: str | PathLike[str]) -> Deployment:
@@ -26,6 +28,14 @@ def deployment_with(
     data = _read(name)
     load_bytes(data, name)
     return load_more(data.decode("utf-8-sig"), added, more, name, called)
+
+
+def placed(path: str | PathLike[str], findings: Iterable[Finding]) -> tuple[Problem, ...]:
+    """What was found about a deployment that is right in itself, with the line and column of its file."""
+    name = _name(path)
+    report = Report(name, read_yaml(_read(name).decode("utf-8-sig")))
+    report.add(findings)
+    return tuple(sorted(report.problems, key=lambda problem: (problem.line, problem.column)))
 
 
 def _read(name: str) -> bytes:

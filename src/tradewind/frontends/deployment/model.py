@@ -1,6 +1,6 @@
 """The contract of the deployment file: every key that may stand in it, and what its value must be.
 
-    sites:      {ams: {cores: 2, workers: 1, region: eu, spark: "local[2]", usd_per_core_hour: 0.05, tables: …}}
+    sites:      {ams: {cores: 2, workers: 1, region: eu, spark: "local[2]", memory: 1g, tables: …}}
     links:      [{between: [ams, hq], mbps: 50, ms: 9, usd_per_gb: 0.02, one_way: false}]
     streams:    {requests: {schema: "ts TIMESTAMP, …", time: ts, late_by: 10 seconds, at: {ams: {path: data/ams}}}}
     tables:     {limits: {schema: "card STRING, …", key: [card]}}
@@ -41,6 +41,7 @@ from tradewind.frontends.flow.fields import (
 from tradewind.frontends.flow.superboxes import SuperboxKeys
 
 _SECRET = re.compile(r"\$\{env:[A-Za-z_][A-Za-z0-9_]*\}")
+_AMOUNT = re.compile(r"[1-9][0-9]{0,6}[mgMG]")
 OBJECTIVES = ("dollars", "bytes", "latency", "load", "utility")
 
 
@@ -75,15 +76,32 @@ Options = dict[str, Annotated[Any, BeforeValidator(_option)]]
 Count = Annotated[int, Field(ge=1, le=10**15)]
 
 
+def _memory(text: str) -> str:
+    """Memory as Spark writes it."""
+    if not _AMOUNT.fullmatch(text):
+        raise InputError(f"{text[:20]!r} is no amount of memory.", hint="memory: 512m, or 2g.")
+    return text.lower()
+
+
 class Site(Strict):
-    """A place with a Spark. `tables` says where stored tables are kept there; without it, in a file of the run."""
+    """A place with a Spark. `memory` is that of the Spark of each worker, as `tradewind agent --memory` gives it.
+
+    `tables` says where stored tables are kept there; without it, in a file of the run.
+    """
 
     cores: Annotated[int, Field(ge=1, le=10**6)] = 1
     region: Name | None = None
     spark: Text | None = None
     usd_per_core_hour: Amount = 0.0
     workers: Annotated[int, Field(ge=1, le=10**5)] = 1
+    memory: Annotated[str, Field(max_length=20), AfterValidator(_memory)] = "1g"
     tables: Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(_database)] | None = None
+
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes of memory of all its workers."""
+        unit = {"m": 2**20, "g": 2**30}[self.memory[-1]]
+        return int(self.memory[:-1]) * unit * self.workers
 
 
 class Link(Strict):
