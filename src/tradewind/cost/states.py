@@ -98,7 +98,7 @@ def _sum(value: DataType, _: Parameters, group: Group) -> tuple[float, ...]:
 
 def _spread(_: DataType, __: Parameters, group: Group) -> tuple[float, ...]:
     came = (CONSTANT, _count(group), column_bytes(DOUBLE), column_bytes(DOUBLE) if group.rows > 1 else CONSTANT)
-    return (*came, *(CONSTANT,) * 5)  # nothing was taken back, and nothing was no number
+    return (*came, *(CONSTANT,) * 13)  # nothing was taken back or huge, and nothing was no number
 
 
 def _extreme(value: DataType, _: Parameters, __: Group) -> tuple[float, ...]:

@@ -101,6 +101,12 @@ def as_float(number: Fraction) -> float:
         return math.inf if number > 0 else -math.inf
 
 
+def _root(number: Fraction) -> Fraction:
+    """The square root with more digits than a double has, also of numbers beyond the range of doubles."""
+    shift = 128 - (number.numerator.bit_length() - number.denominator.bit_length()) // 2
+    return math.isqrt(math.floor(number * Fraction(4) ** shift)) / Fraction(2) ** shift
+
+
 def _avg(type_: DataType, _: tuple[Value, ...], __: str) -> Meaning:
     def finish(state: State) -> Value:
         if not state[0]:
@@ -122,9 +128,10 @@ def _spread(_: DataType, __: tuple[Value, ...], name: str) -> Meaning:
             return None  # Spark, too, gives NULL for the sample variance of one value
         if _odd(state) is not None:
             return math.nan
-        squared = as_float((squares - total * total / count) / (count - 1 if sample else count))
-        # Below zero only while a row that is taken back has not come yet.
-        return None if squared < 0 else math.sqrt(squared) if root else squared
+        squared = (squares - total * total / count) / (count - 1 if sample else count)
+        if squared < 0:
+            return None  # only while a row that is taken back has not come yet
+        return as_float(_root(squared) if root else squared)
 
     return Meaning(_lift_moments, _add, finish)
 

@@ -16,7 +16,8 @@ from tradewind.algebra.operators.aggregation import WINDOW, Aggregate, Combine, 
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import DataType
 from tradewind.algebra.windows import TimeWindow, ValueWindow
-from tradewind.spark.aggregates.states import Rows, State, state_of, wants_copies
+from tradewind.spark.aggregates.parts import Rows, State
+from tradewind.spark.aggregates.states import state_of, wants_copies
 from tradewind.spark.columns import DUE, UNTIL, WEIGHT, due_sql, quoted
 from tradewind.spark.expressions import spark_sql
 from tradewind.spark.step import Step, together

@@ -12,7 +12,8 @@ from tradewind.algebra.operators.aggregation import WINDOW, Aggregate
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.windows import SessionWindow, TimeWindow, ValueWindow
 from tradewind.spark.aggregates.answers import answered
-from tradewind.spark.aggregates.states import SPREADS, ranks_by_sketch
+from tradewind.spark.aggregates.spreads import SPREADS
+from tradewind.spark.aggregates.states import ranks_by_sketch
 from tradewind.spark.columns import DUE, UNTIL, WEIGHT, consolidated, due_sql, quoted
 from tradewind.spark.differences import difference, of_groups
 from tradewind.spark.step import Step, together

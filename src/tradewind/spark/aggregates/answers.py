@@ -11,7 +11,8 @@ from pyspark.sql import functions as f
 from tradewind.algebra.aggregates import AGGREGATES, AggregateCall
 from tradewind.algebra.operators.aggregation import Functions
 from tradewind.algebra.schema import Schema
-from tradewind.spark.aggregates.states import Rows, state_of, wants_copies
+from tradewind.spark.aggregates.parts import Rows
+from tradewind.spark.aggregates.states import state_of, wants_copies
 from tradewind.spark.columns import WEIGHT, quoted
 from tradewind.spark.expressions import spark_sql
 from tradewind.spark.types import quote

@@ -16,6 +16,8 @@ from tradewind.algebra.expressions.tree import Column, Field, LiteralValue, subs
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import BIGINT, DataType, decimal, is_fraction
 from tradewind.spark.aggregates.multisets import MULTISETS
+from tradewind.spark.aggregates.parts import Part, Rows, State, total
+from tradewind.spark.aggregates.spreads import SPREADS, spread
 from tradewind.spark.expressions import spark_sql
 from tradewind.spark.literals import text_sql
 from tradewind.spark.types import ddl
@@ -25,52 +27,6 @@ FOREVER = 9223372036854775807
 """Stands for a missing event time among times."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """What an aggregate is fed: SQL for the value (or values), for the row's weight (None: one each) and its time."""
-
-    values: tuple[str, ...]
-    weight: str | None
-    time: str | None
-
-    @property
-    def value(self) -> str:
-        """The only value, or a constant that is never NULL for counting rows."""
-        return self.values[0] if self.values else "true"
-
-    def times(self, number: str) -> str:
-        """A number as often as the row is there."""
-        return number if self.weight is None else f"({number}) * {self.weight}"
-
-    @property
-    def known(self) -> str:
-        """Whether there is a value."""
-        return " AND ".join(f"({value}) IS NOT NULL" for value in self.values) or "true"
-
-    def count(self, condition: str) -> str:
-        """How many rows satisfy a condition."""
-        if self.weight is None:
-            return f"count_if({condition})"
-        return f"coalesce(sum(if({condition}, {self.weight}, 0L)), 0L)"
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One column of a state: its type, the SQL aggregate that lifts it from rows, and the one that merges it."""
-
-    type: str
-    lift: str
-    merge: Callable[[str], str]
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """An aggregate's state: its columns, and the SQL of the answer from the columns' SQL."""
-
-    parts: tuple[Part, ...]
-    finish: Callable[..., str]
-
-
 def state_of(call: AggregateCall, value: DataType, rows: Rows, *, lean: bool) -> State:
     """The state of a call over values of a type (for user-defined aggregates, of its state's type)."""
     if call.user is not None:
@@ -78,13 +34,9 @@ def state_of(call: AggregateCall, value: DataType, rows: Rows, *, lean: bool) ->
     return _BUILDERS[call.function](call.function, value, call.parameters, rows, lean)
 
 
-def _total(column: str) -> str:
-    return f"sum({column})"
-
-
 def _count(name: str, _: DataType, __: tuple[LiteralValue, ...], rows: Rows, ___: bool) -> State:
     condition = rows.value if name == "count_if" else rows.known
-    return State((Part("BIGINT", rows.count(condition), _total),), lambda n: f"coalesce({n}, 0L)")
+    return State((Part("BIGINT", rows.count(condition), total),), lambda n: f"coalesce({n}, 0L)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +49,17 @@ class _Sum:
 
 
 def _known_count(rows: Rows) -> Part:
-    return Part("BIGINT", rows.count(rows.known), _total)
+    return Part("BIGINT", rows.count(rows.known), total)
 
 
 def _whole_sum(type_: DataType, rows: Rows) -> _Sum:
     value = f"CAST({rows.value} AS BIGINT)"
     if type_ != BIGINT:
         # A sum of so many INTs that it leaves BIGINT would take 2^32 rows.
-        return _Sum((Part("BIGINT", f"sum({rows.times(value)})", _total),), _itself, _itself)
+        return _Sum((Part("BIGINT", f"sum({rows.times(value)})", total),), _itself, _itself)
     # The halves of a BIGINT add up without leaving BIGINT, so the total is exact whatever order rows come in.
     high, low = rows.times(f"shiftright({value}, 32)"), rows.times(f"({value} & 4294967295L)")
-    parts = (Part("BIGINT", f"sum({high})", _total), Part("BIGINT", f"sum({low})", _total))
+    parts = (Part("BIGINT", f"sum({high})", total), Part("BIGINT", f"sum({low})", total))
 
     def fitting(high: str, low: str) -> str:
         # What the low half has over is the high one's. Decimals would do as well, at ten times the cost.
@@ -144,11 +96,11 @@ def _decimal_sum(type_: DataType, rows: Rows) -> _Sum:
 def _fraction_sum(rows: Rows, lean: bool) -> _Sum:
     value = f"CAST({rows.value} AS DOUBLE)"
     if lean:
-        return _Sum((Part("DOUBLE", f"sum({rows.times(value)})", _total),), _itself, _one_zero)
+        return _Sum((Part("DOUBLE", f"sum({rows.times(value)})", total),), _itself, _one_zero)
     finite = f"abs({value}) < double('Infinity')"
-    parts = [Part("DOUBLE", f"coalesce(sum({rows.times(f'if({finite}, {value}, 0D)')}), 0D)", _total)]
+    parts = [Part("DOUBLE", f"coalesce(sum({rows.times(f'if({finite}, {value}, 0D)')}), 0D)", total)]
     odd = ("double('Infinity')", "double('-Infinity')", "double('NaN')")
-    parts += [Part("BIGINT", rows.count(f"{value} = {one}"), _total) for one in odd]
+    parts += [Part("BIGINT", rows.count(f"{value} = {one}"), total) for one in odd]
 
     def exact(total: str, up: str, down: str, nan: str) -> str:
         odd = f"CASE WHEN {nan} > 0 OR ({up} > 0 AND {down} > 0) THEN double('NaN')"
@@ -208,55 +160,6 @@ def _avg(_: str, type_: DataType, __: tuple[LiteralValue, ...], rows: Rows, lean
     return State((*total.parts, _known_count(rows)), answer)
 
 
-_MOMENTS = "STRUCT<n: BIGINT, mean: DOUBLE, m2: DOUBLE>"
-_NO_MOMENTS = "named_struct('n', 0L, 'mean', 0D, 'm2', 0D)"
-
-
-def _merged_moments(a: str, b: str) -> str:
-    """Chan's formula: how far two means lie apart adds to the spread."""
-    count, apart = f"({a}.n + {b}.n)", f"({b}.mean - {a}.mean)"
-    mean = f"{a}.mean + {apart} * {b}.n / {count}"
-    spread = f"{a}.m2 + {b}.m2 + {apart} * {apart} * {a}.n * {b}.n / {count}"
-    both = f"named_struct('n', {count}, 'mean', {mean}, 'm2', {spread})"
-    return f"CASE WHEN {a}.n = 0 THEN {b} WHEN {b}.n = 0 THEN {a} ELSE {both} END"
-
-
-def _merge_moments(column: str) -> str:
-    return f"aggregate(collect_list({column}), {_NO_MOMENTS}, (a, b) -> {_merged_moments('a', 'b')})"
-
-
-def _moments(value: str, condition: str) -> Part:
-    chosen = f"FILTER (WHERE {condition})"
-    mean = f"coalesce(avg({value}) {chosen}, 0D)"
-    spread = f"coalesce(var_pop({value}) {chosen}, 0D) * count({value}) {chosen}"
-    return Part(_MOMENTS, f"named_struct('n', count({value}) {chosen}, 'mean', {mean}, 'm2', {spread})", _merge_moments)
-
-
-def _spread(name: str, _: DataType, __: tuple[LiteralValue, ...], rows: Rows, ___: bool) -> State:
-    """Count, mean and spread of the rows that came, and of those that were taken back: merging either is stable.
-
-    Weights other than one and minus one have been unfolded before.
-    """
-    value = f"CAST({rows.value} AS DOUBLE)"
-    finite = f"abs({value}) < double('Infinity')"
-    came = finite if rows.weight is None else f"{finite} AND {rows.weight} > 0"
-    gone = "false" if rows.weight is None else f"{finite} AND {rows.weight} < 0"
-    odd = Part("BIGINT", rows.count(f"({value}) IS NOT NULL AND NOT {finite}"), _total)
-    least, divisor = (2, "- 1") if name.endswith("samp") else (1, "")
-
-    def answer(plus: str, minus: str, strange: str) -> str:
-        count = f"({plus}.n - {minus}.n)"
-        # Taking back is merging with a negative count.
-        apart = f"({minus}.mean - {plus}.mean)"
-        spread = f"({plus}.m2 - {minus}.m2 - {apart} * {apart} * {plus}.n * {minus}.n / {count})"
-        variance = f"if({minus}.n = 0, {plus}.m2, {spread}) / ({count} {divisor})"
-        shown = f"if({variance} < 0D, NULL, {'sqrt' if name.startswith('stddev') else ''}({variance}))"
-        enough = f"{count} + {strange} < {least}"
-        return f"CASE WHEN {enough} THEN NULL WHEN {strange} > 0 THEN double('NaN') ELSE {shown} END"
-
-    return State((_moments(value, came), _moments(value, gone), odd), answer)
-
-
 def _extreme(name: str, type_: DataType, _: tuple[LiteralValue, ...], rows: Rows, __: bool) -> State:
     chosen = "min" if name in ("min", "bool_and") else "max"
     part = Part(ddl(type_), f"{chosen}({rows.value})", lambda column: f"{chosen}({column})")
@@ -309,8 +212,8 @@ def _kll(_: str, __: DataType, parameters: tuple[LiteralValue, ...], rows: Rows,
     # A sketch leaves NaNs out and cannot be asked when it is empty.
     parts = (
         Part("BINARY", f"kll_sketch_agg_double({value}, {size})", lambda column: f"kll_merge_agg_double({column})"),
-        Part("BIGINT", rows.count(f"{rows.known} AND NOT isnan({value})"), _total),
-        Part("BIGINT", rows.count(rows.known), _total),
+        Part("BIGINT", rows.count(f"{rows.known} AND NOT isnan({value})"), total),
+        Part("BIGINT", rows.count(rows.known), total),
     )
 
     def answer(sketch: str, numbers: str, all_values: str) -> str:
@@ -389,7 +292,6 @@ def _user(user: UserAggregate, rows: Rows) -> State:
     )
 
 
-SPREADS = ("var_samp", "var_pop", "stddev_samp", "stddev_pop")
 _COPIED = frozenset({*SPREADS, "approx_percentile", "approx_top_k"})
 
 
@@ -408,7 +310,7 @@ _BUILDERS: dict[str, _Builder] = {
     **dict.fromkeys(("count", "count_if"), _count),
     "sum": _sum,
     "avg": _avg,
-    **dict.fromkeys(SPREADS, _spread),
+    **dict.fromkeys(SPREADS, spread),
     **dict.fromkeys(("min", "max", "bool_and", "bool_or"), _extreme),
     **dict.fromkeys(("first", "last"), _at_end),
     "delta": _delta,
