@@ -2,6 +2,7 @@
 
 import math
 import random
+from decimal import Decimal
 
 import pytest
 
@@ -14,14 +15,15 @@ from tradewind.algebra.times import HIGHEST, LOWEST
 from tradewind.algebra.types import DATE, DOUBLE, INTEGER_BITS, TIMESTAMP, is_fraction
 from tradewind.errors import InputError
 from tradewind.interpreter.evaluate import condition, evaluator
-from tradewind.interpreter.values import single
+from tradewind.interpreter.values import EXACT, fixed, single
 
-SCHEMA = parse_schema("i INT, l BIGINT, t TINYINT, d DOUBLE, f FLOAT, ts TIMESTAMP, day DATE")
+SCHEMA = parse_schema("i INT, l BIGINT, t TINYINT, d DOUBLE, f FLOAT, ts TIMESTAMP, day DATE, m DECIMAL(9,2)")
 FUNCTIONS = (
     "{x} + {c}", "{c} + {x}", "{x} - {c}", "{c} - {x}", "{x} * {c}", "{x} / {c}", "{x} div {c}", "-({x})", "floor({x})",
     "ceil({x})", "round({x})", "round({x}, {places})", "sqrt({x})", "exp({x})", "ln({x})", "log10({x})", "log2({x})",
     "pow({x}, {power})", "greatest({x}, {c})", "least({c}, {x})", "CAST({x} AS INT)", "CAST({x} AS BIGINT)",
-    "CAST({x} AS DOUBLE)", "CAST({x} AS FLOAT)", "CAST({x} AS TINYINT)", "CAST({x} AS TIMESTAMP)", "CAST({x} AS DATE)",
+    "CAST({x} AS DOUBLE)", "CAST({x} AS FLOAT)", "CAST({x} AS DECIMAL(12,3))",
+    "CAST({x} AS DECIMAL(6,1))", "CAST({x} AS TINYINT)", "CAST({x} AS TIMESTAMP)", "CAST({x} AS DATE)",
     "date_trunc('{unit}', {x})", "{x} + INTERVAL '{seconds}' SECONDS", "{x} - INTERVAL '{seconds}' SECONDS",
     "unix_seconds({x})", "unix_millis({x})", "unix_micros({x})", "timestamp_seconds({x})", "timestamp_millis({x})",
     "timestamp_micros({x})", "date_add({x}, {places})", "date_sub({x}, {places})", "year({x})",
@@ -46,6 +48,8 @@ def _value(type_, chance):
         return chance.choice(
             (0, 1, -1, 5, -7, half - 1, -half, chance.randrange(-100, 100), chance.randrange(-half, half))
         )
+    if type_.name == "DECIMAL":
+        return Decimal(chance.choice((0, 1, -5, 999_999_999, -999_999_999, chance.randrange(-1000, 1000)))).scaleb(-2)
     base = chance.choice(
         (0, 1_767_225_600_000_000, chance.randrange(LOWEST, HIGHEST), chance.randrange(-(10**13), 10**13))
     )
@@ -67,14 +71,19 @@ def _near(value, type_, chance):
     if is_fraction(type_):
         moved = chance.choice((value, math.nextafter(value, math.inf), math.nextafter(value, -math.inf), value + 1))
         return moved if type_ == DOUBLE else single(moved)
+    if type_.name == "DECIMAL":
+        step = Decimal(chance.choice((0, 0, 1, -1))).scaleb(-type_.parameters[1])
+        return fixed(EXACT.add(value, step), type_)
     return value + chance.choice((0, 0, 1, -1))
 
 
 def _constant(expression, value, chance):
     type_ = type_of(expression, SCHEMA)
-    if value is None or isinstance(value, str) or type_.name == "DECIMAL":
+    if value is None or isinstance(value, str):
         return None
     constant = _near(value, type_, chance)
+    if constant is None:
+        return None
     bounds = {DATE: (LOWEST // 86_400_000_000, HIGHEST // 86_400_000_000), TIMESTAMP: (LOWEST, HIGHEST)}
     low, high = bounds.get(type_, (-math.inf, math.inf))
     if type_ in INTEGER_BITS:
@@ -92,7 +101,9 @@ def test_no_row_is_lost(seed):
         except InputError:
             continue
         place, type_ = SCHEMA.index(column), SCHEMA.type_of(column)
-        rows = [tuple(_value(type_, chance) if i == place else None for i in range(7)) for _ in range(25)]
+        rows = [
+            tuple(_value(type_, chance) if i == place else None for i in range(len(SCHEMA.names))) for _ in range(25)
+        ]
         compute = evaluator(expression, SCHEMA)
         constant = _constant(expression, compute(rows[0]), chance)
         op = chance.choice(("<", "<=", ">", ">="))
@@ -137,6 +148,9 @@ def _followed(text, op, constant):
         ("greatest(i, 3)", ">", "5", "i > 5"),
         ("least(i, 9)", "<", "5", "i < 5"),
         ("floor((10 - i) / 2)", "<", "3L", "i > 4"),
+        ("i * 1.5", ">", "3.0", "i > 2"),
+        ("m + 0.05", "<=", "1.0", "m <= CAST(0.95BD AS DECIMAL(9,2))"),
+        ("CAST(i AS DECIMAL(11,1))", "<", "2.5", "i <= 2"),
     ],
 )
 def test_exact_bounds(text, op, constant, wanted):

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 
 from tradewind.algebra.expressions.functions import FUNCTIONS
 from tradewind.algebra.expressions.parse import parse_raw
 from tradewind.algebra.expressions.printing import print_expression
 from tradewind.algebra.expressions.tree import Call, Expression, Literal, LiteralValue, walk
-from tradewind.algebra.expressions.typing import parse_expression, resolve
+from tradewind.algebra.expressions.typing import coerce, parse_expression, resolve
 from tradewind.algebra.schema import Schema, parse_schema
 from tradewind.algebra.types import (
     BIGINT,
@@ -26,6 +27,7 @@ from tradewind.algebra.types import (
     NULL,
     DataType,
     array,
+    common,
     decimal,
     is_integer,
     is_numeric,
@@ -314,7 +316,7 @@ def _parameter(name: str, parameter: Parameter, given: Expression | None) -> Lit
             raise ExpressionError(f"{name} needs its parameter {parameter.name}.")
         return parameter.default
     value = given.value if isinstance(given, Literal) else None
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise ExpressionError(f"{parameter.name} of {name} must be a constant number.")
     if not parameter.low <= value <= parameter.high or (parameter.whole and value != int(value)):
         raise ExpressionError(
@@ -329,6 +331,8 @@ def _user_call(call: Call, schema: Schema, user: UserAggregate) -> AggregateCall
     arguments = []
     for argument, (name, wanted) in zip(call.arguments, user.over.columns, strict=True):
         found, have = resolve(argument, schema)
+        if isinstance(found, Literal) and common(have, wanted) == wanted:
+            found, have = coerce(found, have, wanted), wanted
         if have != wanted:
             raise ExpressionError(f"{name} of {user.name} is {wanted}, not {have}.", hint=f"CAST(… AS {wanted}).")
         arguments.append(found)

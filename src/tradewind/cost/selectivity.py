@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 
 from tradewind.algebra.expressions.tree import Call, Case, Cast, Column, Expression, Literal, children
 
@@ -104,7 +105,7 @@ def _plain(expression: Expression) -> Expression:
 
 def _number(expression: Expression) -> float | None:
     value = expression.value if isinstance(expression, Literal) else None
-    return float(value) if isinstance(value, int | float) else None
+    return float(value) if isinstance(value, int | float | Decimal) else None
 
 
 _FEW = {

@@ -6,11 +6,14 @@ import math
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
-from tradewind.algebra.types import DOUBLE, FLOAT, INTEGER_BITS, DataType, is_integer
+from tradewind.algebra.types import DOUBLE, FLOAT, INTEGER_BITS, MAX_PRECISION, DataType, is_integer
 from tradewind.interpreter.number_text import digits_of
 from tradewind.interpreter.values import EXACT, Value, fixed, single, whole, within
 
 Types = tuple[DataType, ...]
+
+MOST_QUOTIENT = 1e38
+"""Spark can tell the rest of a division of decimals whose quotient is below."""
 
 _PLACES = 400
 """No DOUBLE has a digit so many places before or after the point."""
@@ -56,12 +59,25 @@ def _rest(left: Value, right: Value) -> Value:
     return math.nan if math.isinf(left) else math.fmod(left, right)
 
 
-def _remainder(_: Types, result: DataType, left: Value, right: Value) -> Value:
-    return None if right == 0 else _fit(_rest(left, right), result)
+def has_wide_quotient(left: DataType, right: DataType) -> bool:
+    """Whether a quotient of decimals of these types may have more whole digits than a decimal."""
+    (precision, scale), (_, places) = left.parameters, right.parameters
+    return precision - scale + places > MAX_PRECISION
 
 
-def _pmod(_: Types, result: DataType, left: Value, right: Value) -> Value:
-    if right == 0:
+def _undivided(types: Types, left: Value, right: Value) -> bool:
+    """Division by zero leaves no rest, and by too small a decimal neither."""
+    if right == 0 or not isinstance(left, Decimal) or not has_wide_quotient(*types):
+        return bool(right == 0)
+    return not abs(float(left) / float(right)) < MOST_QUOTIENT
+
+
+def _remainder(types: Types, result: DataType, left: Value, right: Value) -> Value:
+    return None if _undivided(types, left, right) else _fit(_rest(left, right), result)
+
+
+def _pmod(types: Types, result: DataType, left: Value, right: Value) -> Value:
+    if _undivided(types, left, right):
         return None
     rest = _rest(left, right)
     if not rest < 0:
@@ -115,8 +131,11 @@ def _round(_: Types, result: DataType, value: Value, places: int = 0) -> Value:
     if not math.isfinite(value):
         return value
     places = max(min(places, _PLACES), -_PLACES)
-    number = Decimal(value) if is_integer(result) else digits_of(value, result)
+    exact = is_integer(result) or isinstance(value, Decimal)
+    number = Decimal(value) if exact else digits_of(value, result)
     rounded = number.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, EXACT)
+    if result.name == "DECIMAL":
+        return fixed(rounded, result)
     # Adding zero takes the sign from -0.0, which Java's decimals do not have.
     return whole(int(rounded), result) if is_integer(result) else float(rounded) + 0.0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
 from tradewind.algebra.expressions.monotone import preimage
 from tradewind.algebra.expressions.tree import Call, Expression, Literal
@@ -28,7 +29,7 @@ def comparisons(condition: Expression) -> list[tuple[Expression, str, Literal]]:
 
 def _spanned(of: Expression, choices: list[Expression]) -> list[tuple[Expression, str, Literal]]:
     """Between the least and the greatest of the values that are numbers; NULL is never equal, NaN is beyond bounds."""
-    constants = [c for c in choices if isinstance(c, Literal) and isinstance(c.value, int | float)]
+    constants = [c for c in choices if isinstance(c, Literal) and isinstance(c.value, int | float | Decimal)]
     nulls = [c for c in choices if isinstance(c, Literal) and c.value is None]
     if not constants or len(constants) + len(nulls) < len(choices) or any(c.value != c.value for c in constants):
         return []
@@ -36,8 +37,8 @@ def _spanned(of: Expression, choices: list[Expression]) -> list[tuple[Expression
     return [(of, ">=", ordered[0]), (of, "<=", ordered[-1])]
 
 
-def _number(constant: Literal) -> float:
-    return constant.value if isinstance(constant.value, int | float) else math.nan
+def _number(constant: Literal) -> float | Decimal:
+    return constant.value if isinstance(constant.value, int | float | Decimal) else math.nan
 
 
 def bounds_below(condition: Expression, node: Map) -> list[Expression]:

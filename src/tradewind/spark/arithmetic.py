@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tradewind.algebra.expressions.tree import Literal
-from tradewind.algebra.types import BIGINT, DOUBLE, INTERVAL, TIMESTAMP, DataType, is_integer
+from tradewind.algebra.types import BIGINT, DOUBLE, INTERVAL, MAX_PRECISION, TIMESTAMP, DataType, is_integer
+from tradewind.interpreter.functions_number import MOST_QUOTIENT, has_wide_quotient
 from tradewind.spark.casts import cast_sql
 from tradewind.spark.literals import literal_sql
 from tradewind.spark.number_text import rounded_sql
@@ -93,6 +94,22 @@ def _checked_quotient(left: str, right: str) -> str:
     return f"if(abs({rough} - {left} div {right}) < 1.0E18D, {left} div {right}, NULL)"
 
 
+def _remainder(written: Callable[[str, str], str]) -> Printer:
+    def printed(arguments: Sequence[Term], result: DataType) -> str:
+        left, right = arguments
+        if result.name != "DECIMAL" or not has_wide_quotient(left.type, right.type):
+            return written(left.sql, right.sql)
+        return bound_pair(left, right, lambda a, b: _checked_remainder(written, a, b))
+
+    return printed
+
+
+def _checked_remainder(written: Callable[[str, str], str], left: str, right: str) -> str:
+    """Spark raises where the quotient has more digits than it calculates with."""
+    rough = f"CAST({left} AS DOUBLE) / CAST({right} AS DOUBLE)"
+    return f"if(abs({rough}) < {MOST_QUOTIENT!r}D, {written(left, right)}, NULL)"
+
+
 def _toward(function: str) -> Printer:
     def printed(arguments: Sequence[Term], result: DataType) -> str:
         (value,) = arguments
@@ -109,6 +126,8 @@ def _round(arguments: Sequence[Term], result: DataType) -> str:
     value = arguments[0]
     constant = arguments[1].constant if len(arguments) > 1 else None
     places = max(min(int(constant.value), _PLACES), -_PLACES) if constant and constant.value is not None else 0
+    if result.name == "DECIMAL":
+        return _rounded_decimal(value, places)
     if not is_integer(result):
         return f"round({value}, {places})" if places >= 0 else bound(value, lambda v: rounded_sql(v, places))
     if places >= 0:
@@ -117,13 +136,23 @@ def _round(arguments: Sequence[Term], result: DataType) -> str:
     return f"try_cast(round(CAST({value} AS DECIMAL(20,0)), {max(places, -20)}) AS {ddl(result)})"
 
 
+def _rounded_decimal(value: Term, places: int) -> str:
+    """Spark raises where rounding to tens, hundreds and so on gives a 39th digit."""
+    precision, scale = value.type.parameters
+    if scale or precision < MAX_PRECISION or not -MAX_PRECISION <= places < 0:
+        return f"round({value}, {places})"
+    limit = 10**MAX_PRECISION - 5 * 10 ** (-places - 1)
+    return bound(value, lambda v: f"if({v} > -{limit}BD AND {v} < {limit}BD, round({v}, {places}), NULL)")
+
+
 def _binary(symbol: str) -> Printer:
     return lambda arguments, _: infix(arguments[0], symbol, arguments[1])
 
 
 PRINTERS: dict[str, Printer] = {
     "+": _operator("+", "try_add"), "-": _operator("-", "try_subtract"), "*": _operator("*", "try_multiply"),
-    "/": _binary("/"), "%": _binary("%"), "div": _div, "negative": _negative, "abs": _abs,
+    "/": _binary("/"), "%": _remainder(lambda a, b: f"({a} % {b})"),
+    "pmod": _remainder(lambda a, b: f"pmod({a}, {b})"), "div": _div, "negative": _negative, "abs": _abs,
     "floor": _toward("floor"), "ceil": _toward("ceil"), "round": _round,
 }  # fmt: skip
 """How calls of these are printed, from their arguments and the result's type."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from tradewind.algebra.expressions.dialect import deep_stack
-from tradewind.algebra.expressions.functions import FUNCTIONS, struct_type
+from tradewind.algebra.expressions.functions import FUNCTIONS, rounded_type, struct_type
 from tradewind.algebra.expressions.tree import Call, Case, Cast, Column, Expression, Field, Literal
 from tradewind.algebra.expressions.typing import require_boolean, resolve
 from tradewind.algebra.schema import Schema
@@ -120,6 +120,9 @@ def _call(name: str, arguments: list[Term]) -> Term:
         if fitted is None:
             raise InternalError(f"{name!r} was typed but does not fit its arguments.")
         result = fitted[1]
+        if name == "round":
+            digits = arguments[1].constant if len(arguments) > 1 else None
+            result = rounded_type(fitted[0][0], digits.value if digits and isinstance(digits.value, int) else 0)
     signed = name in _SIGNED or (name in _HANDED_ON and any(argument.signed for argument in arguments))
     return Term(call_sql(name, arguments, result), result, span=span_of(name, arguments, result), signed=signed)
 

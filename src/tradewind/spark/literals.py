@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-from tradewind.algebra.expressions.constants import decimal_literal
+from tradewind.algebra.expressions.constants import decimal_type
 from tradewind.algebra.expressions.tree import Literal
 from tradewind.algebra.types import DataType
 from tradewind.errors import InternalError
@@ -53,8 +53,7 @@ def one_zero(term: Term) -> str:
 
 
 def _decimal(value: Decimal, type_: DataType) -> str:
-    own = decimal_literal(value, type_)
-    return f"{value:f}BD" if own is not None and own.type == type_ else f"CAST('{value:f}' AS {ddl(type_)})"
+    return f"{value:f}BD" if decimal_type(value) == type_ else f"CAST('{value:f}' AS {ddl(type_)})"
 
 
 def _fraction(value: float, type_: DataType) -> str:

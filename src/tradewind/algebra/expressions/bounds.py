@@ -7,11 +7,23 @@ import struct
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 
 from tradewind.algebra.expressions.tree import Literal
 from tradewind.algebra.times import HIGHEST, LOWEST
-from tradewind.algebra.types import DATE, DOUBLE, FLOAT, INTERVAL, TIMESTAMP, DataType, fits, is_fraction, is_integer
+from tradewind.algebra.types import (
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTERVAL,
+    TIMESTAMP,
+    DataType,
+    fits,
+    is_fraction,
+    is_integer,
+    is_numeric,
+)
 
 DAY = 86_400_000_000
 _DATES = (LOWEST // DAY, HIGHEST // DAY)
@@ -50,8 +62,14 @@ class Bound:
 def bound_of(op: str, constant: Literal) -> Bound | None:
     """The bound that a comparison with a constant sets; None for what is no number or time, or not finite."""
     value, type_ = constant.value, constant.type
-    known = is_integer(type_) or is_fraction(type_) or type_ in (TIMESTAMP, DATE, INTERVAL)
-    if not known or not isinstance(value, int | float) or not math.isfinite(value) or op[:1] not in "<>" or op == "<>":
+    known = is_numeric(type_) or type_ in (TIMESTAMP, DATE, INTERVAL)
+    if (
+        not known
+        or not isinstance(value, int | float | Decimal)
+        or not math.isfinite(value)
+        or op[:1] not in "<>"
+        or op == "<>"
+    ):
         return None
     return Bound(op[0] == "<", Fraction(value), len(op) == 1) if op in ("<", "<=", ">", ">=") else None
 
@@ -75,8 +93,12 @@ def before_rounding(bound: Bound, type_: DataType) -> Bound | None:
     Rounding never changes the order of two numbers, and leaves those that the type can hold as they are. So a result
     below a number of the type comes from below it, and one up to it from below the next.
     """
+    if type_.name == "DECIMAL":
+        # What is rounded to the digits that fit is less than one of its last digits away.
+        room = Fraction(1, 10 ** type_.parameters[1])
+        return Bound(bound.high, bound.at + (room if bound.high else -room))
     if not is_fraction(type_):
-        return None if type_.name == "DECIMAL" else snapped(bound)
+        return snapped(bound)
     near = _representable(bound, type_)
     if near is None or near.strict:
         return near
@@ -90,7 +112,7 @@ def _representable(bound: Bound, type_: DataType) -> Bound | None:
     """The same bound at a number that the type can hold; None when all its finite numbers lie on one side."""
     if abs(bound.at) >= _MOST[type_]:
         return None
-    near = Fraction(_nearest(bound.at, type_))
+    near = Fraction(nearest(bound.at, type_))
     if near == bound.at:
         return bound
     if (near > bound.at) == bound.high:
@@ -99,12 +121,19 @@ def _representable(bound: Bound, type_: DataType) -> Bound | None:
     return Bound(bound.high, near)
 
 
-def _nearest(number: Fraction, type_: DataType) -> float:
+def nearest(number: Fraction, type_: DataType) -> float:
+    """The FLOAT or DOUBLE nearest to a number; the largest one beyond all of them."""
     largest = sys.float_info.max if type_ == DOUBLE else float(_MOST[FLOAT] - 2**104)
     if abs(number) >= Fraction(largest):
         return largest if number > 0 else -largest
     value = float(number)
-    return value if type_ == DOUBLE else float(struct.unpack("<f", struct.pack("<f", value))[0])
+    if type_ == DOUBLE:
+        return value
+    if Fraction(value) != number:
+        # Rounding twice errs on ties. Cutting to an odd last bit in between is known not to.
+        cut = math.nextafter(value, 0.0) if abs(Fraction(value)) > abs(number) else value
+        value = float(struct.unpack("<d", struct.pack("<q", struct.unpack("<q", struct.pack("<d", cut))[0] | 1))[0])
+    return float(struct.unpack("<f", struct.pack("<f", value))[0])
 
 
 def neighbour(value: float, type_: DataType, *, up: bool) -> Fraction | None:
@@ -158,6 +187,8 @@ def literal_of(bound: Bound, type_: DataType) -> tuple[str, Literal] | None:
     if type_ == DOUBLE:
         near = _representable(bound, DOUBLE)
         return None if near is None else (near.op, Literal(float(near.at) + 0.0, DOUBLE))
+    if type_.name == "DECIMAL":
+        return _decimal_of(bound, type_)
     exact = snapped(bound)
     at = int(exact.at)
     if is_integer(type_):
@@ -166,3 +197,11 @@ def literal_of(bound: Bound, type_: DataType) -> tuple[str, Literal] | None:
         low, high = _DATES if type_ == DATE else (LOWEST, HIGHEST)
         allowed = type_ in (DATE, TIMESTAMP) and low <= at <= high
     return (exact.op, Literal(at, type_)) if allowed else None
+
+
+def _decimal_of(bound: Bound, type_: DataType) -> tuple[str, Literal] | None:
+    precision, scale = type_.parameters
+    exact = snapped(bound.moved(bound.at * 10**scale))
+    digits = tuple(map(int, str(abs(int(exact.at)))))
+    value = Decimal((1 if exact.at < 0 else 0, digits, -scale))
+    return (exact.op, Literal(value, type_)) if len(digits) <= precision else None

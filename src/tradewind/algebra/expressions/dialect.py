@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar
 
+from sqlglot.dialects.dialect import DialectType
 from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 _FRAMES = 8_000
 """What reading a text of the greatest depth may need of Python's stack; by default Python stops at 1,000."""
@@ -18,6 +19,17 @@ _FRAMES = 8_000
 
 class Dialect(Spark):
     """Spark's dialect, in which `window` is a function's name and every function stays as it was written."""
+
+    def tokenize(self, sql: str, dialect: DialectType = None) -> list[Token]:
+        """Tokens, in which numbers keep their suffix: sqlglot takes `1.5BD` for `1.5::DECIMAL`, another number."""
+        tokens: list[Token] = []
+        for token in super().tokenize(sql, dialect):
+            before = tokens[-1] if tokens else None
+            if before is None or before.token_type != TokenType.NUMBER or before.start != token.start:
+                tokens.append(token)
+            elif token.token_type != TokenType.DCOLON:
+                before.text += token.text
+        return tokens
 
     class Tokenizer(Spark.Tokenizer):
         # Since version 4, a doubled quote in a text is a quote.

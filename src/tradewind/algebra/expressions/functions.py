@@ -19,6 +19,7 @@ from tradewind.algebra.types import (
     FLOAT,
     INT,
     INTERVAL,
+    MAX_PRECISION,
     NULL,
     STRING,
     TIMESTAMP,
@@ -145,6 +146,10 @@ def _divide(given: Types) -> tuple[Types, DataType] | None:
     return ((DOUBLE, DOUBLE), DOUBLE) if fits else None
 
 
+def _remainder(given: Types) -> tuple[Types, DataType] | None:
+    return _arithmetic(lambda p1, s1, p2, s2: (min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2)))(given)
+
+
 def _quotient(given: Types) -> tuple[Types, DataType] | None:
     fits = all(is_integer(type_) or type_.name == "DECIMAL" or type_ == NULL for type_ in given)
     return _numbers(BIGINT, 2)(given) if fits else None
@@ -161,15 +166,29 @@ def _whole(given: Types) -> tuple[Types, DataType] | None:
         return None
     if given[0].name == "DECIMAL":
         precision, scale = given[0].parameters
-        return given, decimal(max(precision - scale + 1, 1), 0)
+        return given, decimal(precision - scale + 1, 0) if scale else given[0]
     return given if is_integer(given[0]) else (DOUBLE,), BIGINT
 
 
 def _round(given: Types) -> tuple[Types, DataType] | None:
     if not 1 <= len(given) <= 2 or not is_numeric(given[0]) or (len(given) == 2 and given[1] != INT):
         return None
-    first = DOUBLE if given[0] == FLOAT or given[0].name == "DECIMAL" else given[0]
-    return (first, *given[1:]), first
+    first = DOUBLE if given[0] == FLOAT else given[0]
+    return (first, *given[1:]), rounded_type(first, 0)
+
+
+def rounded_type(type_: DataType, places: int) -> DataType:
+    """The type of `round(value, places)`; a DECIMAL keeps so many digits behind the point, and may need one before it.
+
+    >>> str(rounded_type(decimal(10, 2), 1)), str(rounded_type(decimal(10, 2), -1)), str(rounded_type(INT, -1))
+    ('DECIMAL(10,1)', 'DECIMAL(9,0)', 'INT')
+    """
+    if type_.name != "DECIMAL":
+        return type_
+    precision, scale = type_.parameters
+    kept = max(min(scale, places), 0)
+    whole = max(precision - scale + 1, 1 - places)
+    return DataType("DECIMAL", (min(whole + kept, MAX_PRECISION), kept))
 
 
 def _conditions(given: Types) -> tuple[Types, DataType] | None:
@@ -228,7 +247,7 @@ _LIST = (
     Function("-", _subtract, "two numbers, two times, or a time and an interval"),
     Function("*", _multiply, "two numbers, or an interval and a whole number"),
     Function("/", _divide, "two numbers; the result is DOUBLE (DECIMAL for decimals), NULL when dividing by zero"),
-    Function("%", _numbers(None, 2), "two numbers; the sign is the first one's"),
+    Function("%", _remainder, "two numbers; the sign is the first one's"),
     Function("div", _quotient, "two whole numbers or decimals; the whole part of the quotient"),
     Function("negative", _negate, "a number or an interval"),
     *(Function(op, _ANY_ORDERED, "two values of one type") for op in ("=", "<>", "<", "<=", ">", ">=")),
@@ -252,7 +271,7 @@ _LIST = (
     Function("ceil", _whole, "a number"),
     Function("floor", _whole, "a number"),
     Function("round", _round, "a number and the digits to keep; halves go away from zero"),
-    Function("pmod", _numbers(None, 2), "two numbers; the result is not negative for a positive divisor"),
+    Function("pmod", _remainder, "two numbers; the result is not negative for a positive divisor"),
     *(Function(name, _fixed(DOUBLE, DOUBLE), "a number") for name in ("sqrt", "exp", "ln", "log10", "log2")),
     Function("pow", _fixed(DOUBLE, DOUBLE, DOUBLE), "two numbers"),
     Function("isnan", _fixed(BOOLEAN, DOUBLE), "a number", strict=False),

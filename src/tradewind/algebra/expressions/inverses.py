@@ -6,6 +6,7 @@ import datetime as dt
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 from tradewind.algebra.expressions.bounds import (
@@ -21,7 +22,18 @@ from tradewind.algebra.expressions.bounds import (
 )  # fmt: skip
 from tradewind.algebra.expressions.clock import UNIT_MICROS
 from tradewind.algebra.expressions.tree import Expression, Literal
-from tradewind.algebra.types import BIGINT, DATE, DOUBLE, FLOAT, MICROS, TIMESTAMP, DataType, is_fraction, is_integer
+from tradewind.algebra.types import (
+    BIGINT,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    MAX_PRECISION,
+    MICROS,
+    TIMESTAMP,
+    DataType,
+    is_fraction,
+    is_integer,
+)
 
 Back = Callable[[Bound], Bound | None]
 Undo = Callable[["Given"], "Step | None"]
@@ -54,17 +66,19 @@ class Given:
     def number(self) -> Fraction | None:
         """The one constant as a number."""
         value = self.constants[0].value if len(self.constants) == 1 else None
-        return Fraction(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+        return Fraction(value) if isinstance(value, int | float | Decimal) and not isinstance(value, bool) else None
 
     def growing(self, back: Back) -> Step:
         """A function that grows."""
         return Step(self.inner, 1, back)
 
-    def linear(self, factor: Fraction, shift: Fraction) -> Step:
+    def linear(self, factor: Fraction, shift: Fraction, *, quotient: bool = False) -> Step:
         """`inner * factor + shift`, rounded to the result's type."""
+        # Only where the digits were cut to what fits is a sum or a product of decimals rounded.
+        exactly = not quotient and self.result.name == "DECIMAL" and self.result.parameters[0] < MAX_PRECISION
 
         def back(bound: Bound) -> Bound | None:
-            exact = before_rounding(bound, self.result)
+            exact = bound if exactly else before_rounding(bound, self.result)
             return None if exact is None else exact.moved(exact.at - shift).scaled(1 / factor)
 
         return Step(self.inner, 1 if factor > 0 else -1, back)
@@ -87,7 +101,9 @@ def _multiply(given: Given) -> Step | None:
 
 
 def _divide(given: Given) -> Step | None:
-    return given.linear(1 / given.number, Fraction(0)) if given.number and not given.constant_first else None
+    if not given.number or given.constant_first:
+        return None
+    return given.linear(1 / given.number, Fraction(0), quotient=True)
 
 
 def _negate(given: Given) -> Step | None:
@@ -230,7 +246,7 @@ def _choice(*, greatest: bool) -> Undo:
     """Where every constant alone fails the bound, the column must satisfy it. Else NULL may do: it is passed over."""
 
     def step(given: Given) -> Step | None:
-        values = [c.value for c in given.constants if isinstance(c.value, int | float)]
+        values = [c.value for c in given.constants if isinstance(c.value, int | float | Decimal)]
         if len(values) < len(given.constants):
             return None
         return given.growing(
@@ -267,6 +283,8 @@ def cast_back(source: DataType, target: DataType) -> Back | None:
         if source == TIMESTAMP:
             return lambda bound: _from_seconds(bound, target)
         return (lambda bound: before_rounding(bound, target)) if is_integer(source) or is_fraction(source) else None
+    if target.name == "DECIMAL":
+        return _as_decimal(source, target)
     if target == DATE and source == TIMESTAMP:
         return lambda bound: before_floor(bound).scaled(Fraction(DAY))
     if target != TIMESTAMP:
@@ -275,6 +293,16 @@ def cast_back(source: DataType, target: DataType) -> Back | None:
         return lambda bound: _scaled(before_rounding(before_cutting(bound), DOUBLE), Fraction(1, MICROS))
     unit = DAY if source == DATE else MICROS if is_integer(source) else None
     return None if unit is None else lambda bound: snapped(bound).scaled(Fraction(1, unit))
+
+
+def _as_decimal(source: DataType, target: DataType) -> Back | None:
+    """Numbers become decimals of more digits as they are, and others by rounding, or NULL where they do not fit."""
+    if is_integer(source):
+        return snapped
+    if source.name != "DECIMAL":
+        return None
+    rounded = source.parameters[1] > target.parameters[1]
+    return lambda bound: before_rounding(bound, target) if rounded else bound
 
 
 def _cut(bound: Bound, target: DataType) -> Bound | None:

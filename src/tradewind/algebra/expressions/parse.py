@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from tradewind.algebra.durations import parse_duration
-from tradewind.algebra.expressions.constants import negated, number, typed_number
+from tradewind.algebra.expressions.constants import converted, negated, number
 from tradewind.algebra.expressions.dialect import Dialect, deep_stack
 from tradewind.algebra.expressions.functions import ALIASES, FUNCTIONS, REASONS
 from tradewind.algebra.expressions.tree import Call, Case, Cast, Column, Expression, Field, Literal, depth
@@ -177,11 +177,11 @@ def _cast(node: exp.Expr, also: frozenset[str]) -> Expression:
         raise ForbiddenError("CAST takes no FORMAT and no DEFAULT.")
     target = _type(node.args["to"])
     inner = node.this
-    if isinstance(inner, exp.Literal) and not inner.is_string:
-        typed = typed_number(inner.this, target)
-        if typed is not None:
-            return typed
-    return Literal(None, target) if isinstance(inner, exp.Null) else Cast(convert(inner, also), target)
+    if isinstance(inner, exp.Null):
+        return Literal(None, target)
+    value = convert(inner, also)
+    constant = converted(value, target) if isinstance(inner, exp.Literal) and isinstance(value, Literal) else None
+    return constant or Cast(value, target)
 
 
 @cache
@@ -208,13 +208,8 @@ def _interval(node: exp.Expr, _: frozenset[str]) -> Expression:
 
 def _negative(node: exp.Expr, also: frozenset[str]) -> Expression:
     """Minus, taken into the number it stands before: -128Y is a TINYINT though 128Y is none."""
-    match node.this:
-        case exp.Literal(is_string=False) as inner:
-            return number(inner.this, minus=True)
-        case exp.Cast(this=exp.Literal(is_string=False) as inner):
-            typed = typed_number(inner.this, _type(node.this.args["to"]), minus=True)
-            if typed is not None:
-                return typed
+    if isinstance(node.this, exp.Literal) and not node.this.is_string:
+        return number(node.this.this, minus=True)
     inside = convert(node.this, also)
     return negated(inside) if isinstance(inside, Literal) else Call("negative", (inside,))
 

@@ -7,6 +7,7 @@ import re
 from decimal import Decimal
 
 from tradewind.algebra.durations import format_duration
+from tradewind.algebra.expressions.constants import decimal_type
 from tradewind.algebra.expressions.dialect import KEYWORDS
 from tradewind.algebra.expressions.tree import Call, Case, Cast, Column, Expression, Field, Literal
 from tradewind.algebra.times import format_date, format_timestamp
@@ -105,7 +106,8 @@ def _literal(literal: Literal) -> str:
     if isinstance(value, bytes):
         return f"X'{value.hex().upper()}'"
     if isinstance(value, Decimal):
-        return f"{value:f}BD"
+        own = decimal_type(value)
+        return f"{value:f}BD" if own == literal.type else f"CAST({value:f}BD AS {literal.type})"
     if kind == "INTERVAL":
         number, unit = format_duration(int(value)).split(" ")
         return f"INTERVAL '{number}' {unit.upper()}"

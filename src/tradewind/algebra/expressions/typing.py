@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 from tradewind.algebra.casting import convertible
-from tradewind.algebra.expressions.constants import decimal_constant, negated
+from tradewind.algebra.expressions.constants import converted, decimal_constant, negated, shortest_decimal
 from tradewind.algebra.expressions.dialect import deep_stack
-from tradewind.algebra.expressions.functions import FUNCTIONS, TRUNC_UNITS, struct_type
+from tradewind.algebra.expressions.functions import FUNCTIONS, TRUNC_UNITS, rounded_type, struct_type
 from tradewind.algebra.expressions.parse import parse_raw
 from tradewind.algebra.expressions.printing import print_expression
 from tradewind.algebra.expressions.tree import Call, Case, Cast, Column, Expression, Field, Literal
@@ -31,6 +29,8 @@ from tradewind.errors import ExpressionError, InputError, InternalError
 
 MAX_PADDING = 100_000
 Typed = tuple[Expression, DataType]
+_BESIDE_DECIMALS = ("+", "-", "*", "/", "%", "div", "pmod", "=", "<>", "<", "<=", ">", ">=", "<=>")
+"""Operators for which Spark gives a constant whole number just its own digits."""
 _COMPARING = ("=", "<>", "<", "<=", ">", ">=", "<=>", "in", "coalesce", "greatest", "least", "nullif")
 
 
@@ -103,6 +103,10 @@ def _call(name: str, arguments: list[Typed], whole: Expression) -> Typed:
         raise InternalError(f"{name!r} was let through by the parser but is not a function.")
     if name in _COMPARING:
         arguments = _with_times(arguments)
+    if name in _BESIDE_DECIMALS:
+        arguments = _with_digits(arguments)
+    if name == "nullif" and len(arguments) == 2 and arguments[0][1] != arguments[1][1]:
+        return _nullif(arguments)
     if name == "date_trunc":
         _check_unit(arguments)
     if name == "round" and len(arguments) > 1 and not isinstance(arguments[1][0], Literal):
@@ -119,9 +123,34 @@ def _call(name: str, arguments: list[Typed], whole: Expression) -> Typed:
         )
     wanted, result = fitted
     parts = tuple(coerce(e, have, want) for (e, have), want in zip(arguments, wanted, strict=True))
+    if name == "round":
+        result = rounded_type(wanted[0], _places(parts[1:]))
     if name == "negative" and isinstance(parts[0], Literal):
         return negated(parts[0]), result
     return Call(name, parts), result
+
+
+def _places(digits: tuple[Expression, ...]) -> int:
+    value = digits[0].value if digits and isinstance(digits[0], Literal) else 0
+    return value if isinstance(value, int) else 0
+
+
+def _with_digits(arguments: list[Typed]) -> list[Typed]:
+    """A whole number beside a DECIMAL counts with the digits that it has, not with those that its type could have."""
+    if sum(type_.name == "DECIMAL" for _, type_ in arguments) != 1 or len(arguments) != 2:
+        return arguments
+    shortest = [shortest_decimal(e) if isinstance(e, Literal) and is_integer(t) else e for e, t in arguments]
+    return [
+        (new, new.type) if new is not old and isinstance(new, Literal) else (old, type_)
+        for new, (old, type_) in zip(shortest, arguments, strict=True)
+    ]
+
+
+def _nullif(arguments: list[Typed]) -> Typed:
+    """Values of two types are compared in their common type, but the answer has the type of the first."""
+    (value, type_), _ = arguments
+    same, _ = _call("=", arguments, Call("nullif", tuple(e for e, _ in arguments)))
+    return Case(((same, Literal(None, type_)),), value), type_
 
 
 def shown(expression: Expression) -> str:
@@ -227,15 +256,11 @@ def coerce(expression: Expression, source: DataType, target: DataType) -> Expres
     if source == target:
         return expression
     if isinstance(expression, Literal):
-        value = expression.value
-        if value is None:
+        if expression.value is None:
             return Literal(None, target)
-        if isinstance(value, int) and target in INTEGER_BITS and is_integer(source) and fits(value, target):
-            return Literal(value, target)
-        if isinstance(value, int) and target == DOUBLE and abs(value) <= 2**53 and is_integer(source):
-            return Literal(float(value), DOUBLE)
-        if isinstance(value, Decimal) and target == DOUBLE:
-            return Literal(float(value), DOUBLE)
+        constant = converted(expression, target)
+        if constant is not None:
+            return constant
     if source == DATE and target == TIMESTAMP and isinstance(expression, Literal) and isinstance(expression.value, int):
         return Literal(expression.value * 86_400_000_000, TIMESTAMP)
     return Cast(expression, target)

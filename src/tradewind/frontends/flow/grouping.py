@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
@@ -183,7 +184,11 @@ def _detached_call(text: str, users: dict[str, UserAggregate]) -> AggregateCall:
 def _constants(name: str, given: tuple[Expression, ...]) -> Parameters:
     wanted = AGGREGATES[name].parameters
     values = [part.value for part in given if isinstance(part, Literal)]
-    if len(values) != len(given) or len(values) > len(wanted) or not all(isinstance(v, int | float) for v in values):
+    if (
+        len(values) != len(given)
+        or len(values) > len(wanted)
+        or not all(isinstance(v, int | float | Decimal) for v in values)
+    ):
         listed = ", ".join(p.name for p in wanted) or "no constants"
         raise ExpressionError(f"{name} takes {listed} here.", hint="what it was applied to is behind it already.")
     filled = [*values, *(p.default for p in wanted[len(values) :])]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 
 from tradewind.algebra.expressions.tree import Call, Column, Expression, Literal, columns_of, walk
 from tradewind.algebra.expressions.typing import resolve
@@ -22,7 +24,7 @@ from tradewind.algebra.types import (
     is_orderable,
 )  # fmt: skip
 
-Number = int | float
+Number = int | float | Fraction
 Key = tuple[Expression, Expression]
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 _EXACT = 2**53
@@ -49,8 +51,8 @@ class _Bound:
 
     left: str
     right: str
-    low: Number | None
-    high: Number | None
+    low: float | None
+    high: float | None
     exact: bool
     condition: Expression
 
@@ -164,6 +166,8 @@ def _fraction(condition: Call, pair: tuple[str, str], limit: Number) -> _Bound |
 
 def _side(expression: Expression) -> tuple[dict[str, int], Number] | None:
     """One side of a comparison: a sum of whole numbers or times, or a fraction alone, so that nothing is rounded."""
+    if isinstance(expression, Literal) and isinstance(expression.value, Decimal):
+        return ({}, Fraction(expression.value)) if abs(expression.value) < _EXACT else None
     if isinstance(expression, Literal) and isinstance(expression.value, float):
         return ({}, expression.value) if abs(expression.value) < _EXACT else None
     return _linear(expression)
