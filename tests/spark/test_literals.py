@@ -137,3 +137,14 @@ def test_tax_on_a_price_is_rounded_as_spark_rounds_it(spark):
     data = [(qty, Decimal(cents).scaleb(-2)) for qty, cents in ((25, 6254), (1, 50), (7, 12345), (3, -150))]
     texts = ["round(qty * price * 1.19, 2)", "qty * price * 1.19", "price > 0.5", "price * 2", "price / 3"]
     assert_like_spark(spark, texts, data, schema)
+
+
+def test_our_own_answers_are_the_interpreters(spark):
+    """Where plain Spark raises, or takes NULL for a number (docs/spark_sql_differences.md)."""
+    schema = parse_schema("i INT, n DECIMAL(38,0), s DECIMAL(38,38)")
+    data = [(None, None, None), (5, Decimal("9" * 38), Decimal("1e-38")), (-5, Decimal("-" + "9" * 38), Decimal("0.5"))]
+    texts = [
+        "NOT (i > 99999999999999999999)", "i < 99999999999999999999.5", "n % s", "pmod(n, s)", "n % 1e-38BD",
+        "round(n, -1)", "round(n, -38)", "round(n, -39)", "round(n - 5, -1)", "round(s, 37)", "round(s, 0)",
+    ]  # fmt: skip
+    assert_alike(spark, [parse_expression(text, schema) for text in texts], data, schema)
