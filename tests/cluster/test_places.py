@@ -55,7 +55,7 @@ def test_paths_that_lead_out_are_refused(root, what, path):
 def test_all_below_the_root_is_allowed_and_tables_are_where_paths_are(root, path):
     at_site(deployment(root, deliver=path), "hq", root)
     found = at_site(deployment(root, stream=path, tables=f"sqlite:///{path}"), "hq", root)
-    assert tables_of(found, "hq") == {"tables_at": f"sqlite:///{(root / path).resolve()}"}
+    assert tables_of(found, "hq", root)["tables_at"].url == f"sqlite:///{(root / path).resolve()}"
 
 
 def test_what_other_sites_do_is_their_business(root):

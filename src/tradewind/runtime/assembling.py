@@ -166,7 +166,7 @@ class Assembling:
             given=dict(fragment.inputs),
             horizon=setting.horizons.get(fragment.name, setting.horizon),
             buckets=self.buckets(fragment),
-            **tables_of(setting.found, fragment.site),
+            **tables_of(setting.found, fragment.site, setting.root),
         )
 
     def _outlets(self, fragment: Fragment, channels: Mapping[str, str], name: str, epoch: int) -> dict[str, Outlet]:

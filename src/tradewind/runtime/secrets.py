@@ -5,10 +5,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import unquote
 
 from tradewind.errors import InputError
 from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.spark.tables.address import Address
 
+_SQLITE = "sqlite:///"
+_PASSWORD = re.compile(r"[a-z]+://[^/@]*?:([^/]*)@")
 _NAMED = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -27,13 +33,60 @@ def resolved(text: str, where: str, environment: Mapping[str, str] = os.environ)
     return _NAMED.sub(value, text)
 
 
-def tables_of(found: Deployment, site: str) -> dict[str, str]:
-    """Where stored tables are kept at a site, if that is declared."""
-    declared = found.sites[site].tables
-    return {} if declared is None else {"tables_at": resolved(declared, f"sites.{site}.tables")}
+def tables_of(found: Deployment, site: str, root: Path | None = None) -> dict[str, Address]:
+    """Where stored tables are kept at a site, if that is declared. With a root, files are below it."""
+    declared = found.sites[site].tables if site in found.sites else None
+    if declared is None:
+        return {}
+    where = f"sites.{site}.tables"
+    address = Address(resolved(declared, where), declared, hidden=_NAMED.search(declared) is not None)
+    path = sqlite_path(address.url)
+    if path is not None and root is not None:
+        there = below(root, path, where, shown=declared if address.hidden else path)
+        address = replace(address, url=f"{_SQLITE}{there}")
+    return {"tables_at": address}
+
+
+def sqlite_path(url: str) -> str | None:
+    """The path of the file that tables are in; None if a server has them."""
+    return url.removeprefix(_SQLITE) if url.startswith(_SQLITE) or "://" not in url else None
+
+
+def below(root: Path, path: str, where: str, *, shown: str) -> Path:
+    """Where a path leads that may not leave a root; messages call it as it is shown."""
+    try:
+        there = (root / path).resolve()
+        inside = there.is_relative_to(root.resolve())
+    except (OSError, ValueError, RuntimeError):
+        inside = False
+    if inside:
+        return there
+    raise InputError(
+        f"{shown!r} lies outside of the folder that this site may use.",
+        where=where,
+        hint="name files below it, or start the agent with another --root.",
+    )
+
+
+def without_secrets(text: str, found: Deployment, environment: Mapping[str, str] = os.environ) -> str:
+    """A message, with the names of secrets in place of what a deployment's databases may have quoted of them."""
+    for value, name in sorted(_values(found, environment).items(), key=lambda one: -len(one[0])):
+        text = text.replace(value, f"${{env:{name}}}")
+    return text
 
 
 def values_of(found: Deployment, environment: Mapping[str, str] = os.environ) -> list[str]:
-    """The secrets that a deployment names and that the environment has."""
+    """The secrets that a deployment names and that the environment has, the longest first."""
+    return sorted(_values(found, environment), key=len, reverse=True)
+
+
+def _values(found: Deployment, environment: Mapping[str, str]) -> dict[str, str]:
+    """Names by secret: whole, as it is once a URL is taken apart, and the password of a URL that is one."""
     named = [name for site in found.sites.values() for name in _NAMED.findall(site.tables or "")]
-    return [environment[name] for name in named if environment.get(name)]
+    values: dict[str, str] = {}
+    for name in named:
+        whole = environment.get(name, "")
+        password = _PASSWORD.match(whole)
+        for value in (whole, password[1] if password else ""):
+            values |= {one: name for one in (value, unquote(value)) if one}
+    return values

@@ -54,6 +54,11 @@ class Setting:
         """The folder that paths are relative to."""
         return Path(self.found.name).resolve().parent
 
+    @property
+    def root(self) -> Path | None:
+        """The folder that the files of an agent's site are below; a run of this process may use them all."""
+        return None if self.here is None else self.base
+
     def folder(self, fragment: Fragment) -> Path:
         """Where a fragment keeps its state."""
         return self.state / "fragments" / fragment.name

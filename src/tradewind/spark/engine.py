@@ -24,6 +24,7 @@ from tradewind.spark.memory import Memory
 from tradewind.spark.operators import advance
 from tradewind.spark.step import Clock, Step, together
 from tradewind.spark.storing import bring
+from tradewind.spark.tables.address import Address
 from tradewind.spark.tables.store import Tables
 from tradewind.spark.types import quote
 
@@ -63,7 +64,7 @@ class Engine:
     given: Mapping[str, Operator] = field(default_factory=dict)
     horizon: int | None = None
     buckets: int = 2
-    tables_at: str | None = None
+    tables_at: str | Address | None = None
     """Where named tables are kept: a file, or a database's URL."""
     _tables: Tables | None = field(init=False, default=None)
     _order: tuple[Operator, ...] = field(init=False)

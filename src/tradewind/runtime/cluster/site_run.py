@@ -31,6 +31,7 @@ from tradewind.runtime.cluster.reports import AnswerTold, ChannelTold, FragmentT
 from tradewind.runtime.cluster.site_told import answers_of, channels_of, links_of, read_of
 from tradewind.runtime.places import prepare, refuse_clashes, refuse_foreign, sink_of
 from tradewind.runtime.pushes import Pushes
+from tradewind.runtime.secrets import without_secrets
 from tradewind.runtime.setting import Setting
 from tradewind.runtime.sites import Sites
 from tradewind.runtime.sweeping import remove_all
@@ -202,6 +203,9 @@ class SiteRun:
         return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}"
 
     def _failed(self, problem: str, now: float) -> None:
+        # Databases and their libraries quote what they were given; the problem is told to the whole cluster.
+        with suppress(TradewindError):  # a text that cannot be read names no secrets
+            problem = without_secrets(problem, self.wanted.declared(self.place.root))
         self.problem, self._failed_at = problem, now
         self.restarts += 1
         self._again_at = now + self._pause

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
 
 import psycopg
 
@@ -22,6 +21,7 @@ from tradewind.errors import InputError
 from tradewind.interpreter.evaluate import plain_zero
 from tradewind.interpreter.rows import Values
 from tradewind.interpreter.values import Value
+from tradewind.spark.tables.address import Address
 from tradewind.spark.tables.database import Coder, Coders, Database, Stored
 
 _LONGEST_NAME = 63
@@ -35,15 +35,19 @@ class Postgres(Database):
     mark = "%s"
     blob = "BYTEA"
 
-    def __init__(self, url: str) -> None:
-        address = urlsplit(url)
-        super().__init__(f"{address.scheme}://{address.hostname or ''}{address.path}")
+    def __init__(self, url: str | Address) -> None:
+        address = Address.of(url)
+        super().__init__(str(address))
         try:
-            self.connection = psycopg.connect(url, autocommit=True)
-        except psycopg.Error as error:
-            raise InputError(
-                f"cannot be reached: {error}".strip() + ".", where=self.place, hint="is the server there?"
-            ) from error
+            self.connection = psycopg.connect(address.url, autocommit=True)
+        except psycopg.ProgrammingError as error:
+            why, hint = f"is no address of a database: {address.reason(error)}.", "postgresql://user@host/database."
+        except (psycopg.Error, ValueError) as error:
+            why, hint = f"cannot be reached: {address.reason(error)}.", "is the server there?"
+        else:
+            return
+        # Out here, so that the error does not carry the one that quotes the address.
+        raise InputError(why, where=self.place, hint=hint)
 
     def run(self, text: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """Run one statement and give its rows."""

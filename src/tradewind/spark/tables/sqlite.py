@@ -18,6 +18,7 @@ from tradewind.algebra.types import DataType
 from tradewind.errors import InputError
 from tradewind.interpreter.rows import Values
 from tradewind.interpreter.values import EXACT, Value
+from tradewind.spark.tables.address import Address
 from tradewind.spark.tables.database import Coder, Coders, Database, Stored
 
 _PATIENCE = 60.0
@@ -33,14 +34,21 @@ class SQLite(Database):
     mark = "?"
     blob = "BLOB"
 
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
+    def __init__(self, path: str, address: Address | None = None) -> None:
+        address = address or Address.of(path)
+        super().__init__(str(address))
         try:
             self._connection = _opened(path)
-        except (OSError, sqlite3.Error) as error:
-            raise InputError(
-                f"cannot be used as a database: {error}.", where=path, hint="name a file that is new or was made here."
-            ) from error
+        except (OSError, sqlite3.Error, ValueError) as error:
+            why = address.reason(error)
+        else:
+            return
+        # Out here, so that the error does not carry the one that quotes the path.
+        raise InputError(
+            f"cannot be used as a database: {why}.",
+            where=self.place,
+            hint="name a file that is new or was made here.",
+        )
 
     def run(self, text: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """Run one statement and give its rows."""

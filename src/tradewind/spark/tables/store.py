@@ -13,6 +13,7 @@ from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.stored import Read, Update
 from tradewind.algebra.tables import Table
 from tradewind.errors import GraphError, InputError, InternalError, unknown
+from tradewind.spark.tables.address import Address
 from tradewind.spark.tables.arrow import bag_table
 from tradewind.spark.tables.books import open_books
 from tradewind.spark.tables.calls import Calls
@@ -25,15 +26,15 @@ from tradewind.spark.tables.timeline import Timeline
 class Tables:
     """The named tables of one run, in one database.
 
-    `url` is the path of a SQLite file, `sqlite:///path`, or `postgresql://user:password@host/database`. `boxes` are all
-    read and update boxes that work on the tables.
+    `url` is the path of a SQLite file, `sqlite:///path`, or `postgresql://user:password@host/database`, or one of them
+    with what messages call it. `boxes` are all read and update boxes that work on the tables.
     """
 
-    def __init__(self, url: str, boxes: Sequence[Read | Update]) -> None:
+    def __init__(self, url: str | Address, boxes: Sequence[Read | Update]) -> None:
         self._boxes = {node: node for node in boxes}
         tables = _tables(list(self._boxes))
         self._names = sorted(tables)
-        self._database = _database(url)
+        self._database = _database(Address.of(url))
         try:
             with self._database.transaction():
                 open_books(self._database)
@@ -116,20 +117,21 @@ def _tables(boxes: Sequence[Box]) -> dict[str, tuple[Table, list[Box]]]:
     return found
 
 
-def _database(url: str) -> Database:
-    scheme, separator, rest = url.partition("://")
+def _database(address: Address) -> Database:
+    scheme, separator, rest = address.url.partition("://")
     if not separator:
-        return SQLite(url)
+        return SQLite(address.url, address)
     if scheme == "sqlite":
-        return SQLite(rest.removeprefix("/"))
+        return SQLite(rest.removeprefix("/"), address)
     if scheme not in ("postgresql", "postgres"):
+        shown = address.shown if address.hidden else scheme
         raise InputError(
-            f"tables cannot be kept in {scheme!r}.", hint="name a file, or postgresql://user@host/database."
+            f"tables cannot be kept in {shown!r}.", hint="name a file, or postgresql://user@host/database."
         )
     try:
         # psycopg need not be there when nobody asks for it.
         module = import_module("tradewind.spark.tables.postgres")
     except ModuleNotFoundError as error:
         raise InputError("PostgreSQL needs a package more.", hint="pip install 'tradewind[postgres]'.") from error
-    database: Database = module.Postgres(url)
+    database: Database = module.Postgres(address)
     return database
