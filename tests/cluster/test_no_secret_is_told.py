@@ -19,6 +19,7 @@ from tradewind.errors import InputError, TradewindError
 from tradewind.frontends.deployment.check import load
 from tradewind.runtime.cluster.places import at_site
 from tradewind.runtime.secrets import tables_of, values_of, without_secrets
+from tradewind.spark.sources.bounds import Bounds
 from tradewind.spark.tables.address import Address
 from tradewind.spark.tables.store import Tables
 
@@ -116,7 +117,7 @@ def all_that_is_said(root: Path, tables: str) -> list[str]:
             try:
                 if bound is not None:
                     said.append(repr(at_site(found, "hq", bound)))
-                address = tables_of(found, "hq", bound)["tables_at"]
+                address = tables_of(found, "hq", bound and Bounds(bound, within=True))["tables_at"]
                 said += [repr(address), str(address)]
                 # No file is made outside of the root.
                 if bound is not None or "postgresql" in tables or "/nowhere/" in tables:

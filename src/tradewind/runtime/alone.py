@@ -19,6 +19,7 @@ from tradewind.spark.intake import Intake
 from tradewind.spark.query import Report, Running
 from tradewind.spark.session import Session, start
 from tradewind.spark.sinks import Pulled, Sink
+from tradewind.spark.sources.bounds import Bounds
 from tradewind.spark.sources.push import Kept, own_inbox
 from tradewind.spark.sources.reading import Folders, reader
 from tradewind.spark.sources.survey import Survey
@@ -54,7 +55,7 @@ class Alone:
             for origin in stream.origins
         ]
         origins = {name: tuple(self.found.streams[name].origins) for name in self.graph.sources()}
-        tables = tables_of(self.found, self.site)
+        tables = tables_of(self.found, self.site, Bounds(base, (self.state,)))
         engine = Engine.at(
             spark, self.graph, self.state / "memory", origins, horizon=self.horizon, buckets=cores, **tables
         )

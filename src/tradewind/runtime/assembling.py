@@ -166,7 +166,7 @@ class Assembling:
             given=dict(fragment.inputs),
             horizon=setting.horizons.get(fragment.name, setting.horizon),
             buckets=self.buckets(fragment),
-            **tables_of(setting.found, fragment.site, setting.root),
+            **tables_of(setting.found, fragment.site, setting.bounds),
         )
 
     def _outlets(self, fragment: Fragment, channels: Mapping[str, str], name: str, epoch: int) -> dict[str, Outlet]:
@@ -188,7 +188,8 @@ class Assembling:
             inlets = Inlets(self.wiring.connection, addresses, reads_as, tickets, one_each=arrival)
         folders = Folders(setting.base, setting.state, folder)
         readers = [
-            reader(setting.found.streams[stream], stream, origin, folders) for stream, origin in fragment.sources
+            reader(setting.found.streams[stream], stream, origin, folders, bounds=setting.bounds)
+            for stream, origin in fragment.sources
         ]
         return Intake(readers, inlets, [every.index(place) for place in fragment.sources], arrival)
 

@@ -26,7 +26,7 @@ from tradewind.runtime.answers import Answers
 from tradewind.runtime.asked import added, asking, asking_also, horizon_of
 from tradewind.runtime.attachments import Attachment, earlier, note
 from tradewind.runtime.identity import claim, identity, reclaim
-from tradewind.runtime.places import prepare, refuse_clashes, refuse_foreign, sink_of
+from tradewind.runtime.places import prepare, refuse_clashes, refuse_foreign, refuse_own, sink_of
 from tradewind.runtime.planned import Planned, planned
 from tradewind.runtime.published import Published, published
 from tradewind.runtime.pushes import Pushes
@@ -36,6 +36,7 @@ from tradewind.spark.delivery import Totals
 from tradewind.spark.query import Report
 from tradewind.spark.session import Session
 from tradewind.spark.sinks import Dequeuer, Pulled
+from tradewind.spark.sources.bounds import Bounds
 from tradewind.spark.sources.python_rows import PythonRows
 from tradewind.spark.sources.reading import check_readable
 from tradewind.spark.sources.survey import Survey
@@ -75,6 +76,7 @@ class Live:
         }
         self.horizon = horizon_of(self._found)
         refuse_clashes(self._found, self._base)
+        refuse_own(self._found, Bounds(self._base, (self.state,)))
         check_readable(self._found, self._base, self.state, wait=not until_done)
         if fresh:
             start_afresh(self._found, self.state, self._sinks)
@@ -229,6 +231,7 @@ class Live:
         if self._runner.session is None:
             raise InputError("nothing is running.", hint="add queries between start and stop.")
         refuse_clashes(wanted, self._base)
+        refuse_own(wanted, Bounds(self._base, (self.state,)))
         check_readable(replace(wanted, queries=more), self._base, self.state, wait=not self._runner.setting.until_done)
         pulled = not isinstance(queries, Deployment)
         sinks = {name: sink_of(name, query, self._base, self._show, pulled=pulled) for name, query in more.items()}

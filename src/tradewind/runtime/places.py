@@ -11,7 +11,9 @@ from tradewind.errors import InputError
 from tradewind.frontends.deployment.deployment import Deployment, Query
 from tradewind.frontends.deployment.endpoints import within
 from tradewind.frontends.deployment.formats import check_delivery
+from tradewind.runtime.secrets import refuse
 from tradewind.spark.sinks import Files, Nowhere, Pulled, Shown, Sink
+from tradewind.spark.sources.bounds import Bounds
 
 
 def sink_of(name: str, query: Query, base: Path, show: Callable[[str, pa.Table], None] | None, *, pulled: bool) -> Sink:
@@ -59,6 +61,17 @@ def refuse_clashes(found: Deployment, base: Path, site: str | None = None) -> No
             if within(folder.as_posix(), source.as_posix()):
                 what = f"the stream {stream!r} is read from {source}, and would read its own answers."
                 raise InputError(what, where=where, hint="deliver to another folder.")
+
+
+def refuse_own(found: Deployment, bounds: Bounds) -> None:
+    """Refuse streams and deliveries in folders that Tradewind keeps for itself."""
+    for name, stream in found.streams.items():
+        for site, origin in stream.origins.items():
+            if origin.path is not None:
+                refuse(bounds.pattern_refusal(origin.path), origin.path, f"streams.{name}.at.{site}")
+    for name, query in found.queries.items():
+        if query.deliver.path is not None:
+            refuse(bounds.refusal(query.deliver.path), query.deliver.path, f"queries.{name}.deliver")
 
 
 def prepare(sinks: Mapping[str, Sink]) -> None:

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from tradewind.errors import InputError
 from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.spark.sources.bounds import Bounds
 from tradewind.spark.tables.address import Address
 
 _SQLITE = "sqlite:///"
@@ -33,17 +34,20 @@ def resolved(text: str, where: str, environment: Mapping[str, str] = os.environ)
     return _NAMED.sub(value, text)
 
 
-def tables_of(found: Deployment, site: str, root: Path | None = None) -> dict[str, Address]:
-    """Where stored tables are kept at a site, if that is declared. With a root, files are below it."""
+def tables_of(found: Deployment, site: str, bounds: Bounds | None = None) -> dict[str, Address]:
+    """Where stored tables are kept at a site, if that is declared. Where bounds are those of a site, paths of files are
+    relative to its root.
+    """
     declared = found.sites[site].tables if site in found.sites else None
     if declared is None:
         return {}
     where = f"sites.{site}.tables"
     address = Address(resolved(declared, where), declared, hidden=_NAMED.search(declared) is not None)
     path = sqlite_path(address.url)
-    if path is not None and root is not None:
-        there = below(root, path, where, shown=declared if address.hidden else path)
-        address = replace(address, url=f"{_SQLITE}{there}")
+    if path is not None and bounds is not None:
+        there = bounds.base / path if bounds.within else Path(path).absolute()
+        refuse(bounds.refusal(there), declared if address.hidden else path, where)
+        address = replace(address, url=f"{_SQLITE}{there.resolve()}")
     return {"tables_at": address}
 
 
@@ -52,20 +56,11 @@ def sqlite_path(url: str) -> str | None:
     return url.removeprefix(_SQLITE) if url.startswith(_SQLITE) or "://" not in url else None
 
 
-def below(root: Path, path: str, where: str, *, shown: str) -> Path:
-    """Where a path leads that may not leave a root; messages call it as it is shown."""
-    try:
-        there = (root / path).resolve()
-        inside = there.is_relative_to(root.resolve())
-    except (OSError, ValueError, RuntimeError):
-        inside = False
-    if inside:
-        return there
-    raise InputError(
-        f"{shown!r} lies outside of the folder that this site may use.",
-        where=where,
-        hint="name files below it, or start the agent with another --root.",
-    )
+def refuse(why: str | None, shown: str, where: str) -> None:
+    """Raise that a path may not be touched, if there is a reason; messages call it as it is shown."""
+    if why is not None:
+        hint = "name other files; a site's are below the agent's --root, and what it keeps is its own."
+        raise InputError(f"{shown!r} {why}.", where=where, hint=hint)
 
 
 def without_secrets(text: str, found: Deployment, environment: Mapping[str, str] = os.environ) -> str:

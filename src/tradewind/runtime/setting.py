@@ -11,6 +11,7 @@ from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.wiring import Here, Network
 from tradewind.spark.query import Report
 from tradewind.spark.sinks import Sink
+from tradewind.spark.sources.bounds import Bounds
 
 _STARTS = 20
 """Bits of an epoch that count the starts of a run."""
@@ -40,6 +41,9 @@ class Setting:
     guests: frozenset[str] = frozenset()
     """Those who may be subscribed to channels here besides the fragments and links that read them."""
 
+    own_folders: tuple[Path, ...] = ()
+    """Folders besides its state that no stream, delivery or table may name."""
+
     @property
     def own(self) -> tuple[Fragment, ...]:
         """The fragments that run in this process."""
@@ -55,9 +59,9 @@ class Setting:
         return Path(self.found.name).resolve().parent
 
     @property
-    def root(self) -> Path | None:
-        """The folder that the files of an agent's site are below; a run of this process may use them all."""
-        return None if self.here is None else self.base
+    def bounds(self) -> Bounds:
+        """Which files may be touched: at an agent's site those below its root, and never what is kept here."""
+        return Bounds(self.base, (self.state, *self.own_folders), within=self.here is not None)
 
     def folder(self, fragment: Fragment) -> Path:
         """Where a fragment keeps its state."""

@@ -204,7 +204,7 @@ class Agent:
 
     def _asked(self, question: dict[str, Any]) -> Any:
         if question.get("kind") == delivered.KIND:
-            return delivered.answered(question, self.post.site, self.post.root)
+            return delivered.answered(question, self.post.site, self.post.root, self.post.state)
         run = self._run
         if run is None:
             raise InputError("nothing runs at this site.")

@@ -33,9 +33,10 @@ def held(found: Deployment, text: str, alive: Collection[str], ask: Callable[[st
     return told
 
 
-def answered(question: dict[str, Any], site: str, root: Path) -> list[str]:
+def answered(question: dict[str, Any], site: str, root: Path, state: Path) -> list[str]:
     """At a site: the queries of a text whose places hold rows."""
-    found = at_site(load(str(question.get("text")), str(root / Path(str(question.get("called"))).name)), site, root)
+    declared = load(str(question.get("text")), str(root / Path(str(question.get("called"))).name))
+    found = at_site(declared, site, root, [state])
     here = {name: one for name, one in found.queries.items() if one.deliver.site == site}
     sinks = {name: sink_of(name, one, root, None, pulled=False) for name, one in here.items()}
     return [name for name, sink in sinks.items() if isinstance(sink, Files) and sink.published()]

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from tradewind.errors import InputError
 from tradewind.frontends.deployment.deployment import Deployment
-from tradewind.runtime.secrets import below, tables_of
+from tradewind.runtime.secrets import refuse, tables_of
+from tradewind.spark.sources.bounds import Bounds
 
 _PATTERN = re.compile(r"[*?\[{]")
 _BRACES = {"{": "(?:", ",": "|", "}": ")"}
 
 
-def at_site(found: Deployment, site: str, root: Path) -> Deployment:
+def at_site(found: Deployment, site: str, root: Path, own: Iterable[Path] = ()) -> Deployment:
     """A deployment as one site sees it: its own origins of streams. Refused if it names files outside of the root,
-    also by what the environment holds.
+    also by what the environment holds, or in one of the agent's own folders.
     """
+    bounds = Bounds(root, tuple(own), within=True)
     for where, path in _paths(found, site):
-        below(root, path, where, shown=path)
+        refuse(bounds.pattern_refusal(path), path, where)
         if _PATTERN.search(path) and _astray(path):
             raise InputError(
                 f"it cannot be told where {path!r} leads.",
@@ -32,7 +34,7 @@ def at_site(found: Deployment, site: str, root: Path) -> Deployment:
         for name, one in found.streams.items()
     }
     # Only checked: what the environment holds does not become part of the deployment, which is shown to others.
-    tables_of(found, site, root)
+    tables_of(found, site, bounds)
     return replace(found, streams=streams)
 
 

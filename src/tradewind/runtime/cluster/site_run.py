@@ -171,7 +171,7 @@ class SiteRun:
         """Whether all is here that what is wanted needs."""
         if self._moving is None or (wanted.move is None and wanted.recut is None):
             return True
-        found = at_site(wanted.declared(self.place.root), self.place.site, self.place.root)
+        found = self._bounded(wanted)
         setting = self._setting(found, wanted)
         return self._moving.ready(wanted, self._sites, setting, self.backbone, limits_of(found.channels))
 
@@ -216,7 +216,11 @@ class SiteRun:
             self.problem = f"{problem} (and while it was stopped: {type(error).__name__})"
 
     def _declared(self) -> Deployment:
-        return at_site(self.wanted.declared(self.place.root), self.place.site, self.place.root)
+        return self._bounded(self.wanted)
+
+    def _bounded(self, wanted: Wanted) -> Deployment:
+        place = self.place
+        return at_site(wanted.declared(place.root), place.site, place.root, [place.state])
 
     def _setting(self, found: Deployment, wanted: Wanted | None = None) -> Setting:
         wanted, site = wanted or self.wanted, self.place.site
@@ -224,7 +228,7 @@ class SiteRun:
         return Setting(
             found, wanted.deployed, self._sinks(found, wanted), self.folder, horizon_of(found), wanted.until_done,
             wanted.intervals, self._note, Network(imitate=wanted.imitate, backbone=self.backbone), here,
-            wanted.horizons, held_at(wanted, site), wanted.terms, guests_of(wanted),
+            wanted.horizons, held_at(wanted, site), wanted.terms, guests_of(wanted), (self.place.state,),
         )  # fmt: skip
 
     def _sinks(self, found: Deployment, wanted: Wanted) -> dict[str, Sink]:

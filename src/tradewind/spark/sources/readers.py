@@ -17,6 +17,7 @@ from tradewind.errors import InputError
 from tradewind.frontends.deployment.formats import CONVERTED
 from tradewind.spark.columns import ARRIVAL, WEIGHT
 from tradewind.spark.literals import text_sql
+from tradewind.spark.sources.bounds import Bounds
 from tradewind.spark.sources.converted import converter_of
 from tradewind.spark.sources.csv_records import header_of
 from tradewind.spark.sources.footers import Footer, footer_of
@@ -100,8 +101,9 @@ class _Reader:
 class FileReader(_Reader):
     """Reads files of any format."""
 
-    def __init__(self, known: Known, options: dict[str, Any], place: Path) -> None:
+    def __init__(self, known: Known, options: dict[str, Any], place: Path, bounds: Bounds | None = None) -> None:
         super().__init__(known)
+        self._bounds = bounds
         self._place = place
         self._options = options
         self._reading = Reading(self._schema, options)
@@ -123,11 +125,16 @@ class FileReader(_Reader):
 
     def plan(self, spark: SparkSession, files: Sequence[Path], desk: Desk) -> Plan:
         """Parquet is read as it is where it can be; everything else is landed."""
-        if self._landing == "parquet":
-            return self._plan_parquet(spark, files, desk)
+        # Links may have come since the place was checked: what counts is where each file leads when it is read.
+        refused = {} if self._bounds is None else {file: self._bounds.refusal(file) for file in files}
+        allowed = [file for file in files if refused.get(file) is None]
         plan = Plan()
-        for file in files:
-            self._land(file, desk, plan)
+        if self._landing == "parquet":
+            plan = self._plan_parquet(spark, allowed, desk)
+        else:
+            for file in allowed:
+                self._land(file, desk, plan)
+        plan.bad += [(file, f"it {why}") for file, why in refused.items() if why is not None]
         return plan
 
     def _plan_parquet(self, spark: SparkSession, files: Sequence[Path], desk: Desk) -> Plan:

@@ -13,6 +13,7 @@ from tradewind.algebra.operators.core import Source
 from tradewind.errors import DataError, InputError, TradewindError
 from tradewind.frontends.deployment.deployment import DeclaredStream, Deployment
 from tradewind.frontends.deployment.formats import checked
+from tradewind.spark.sources.bounds import Bounds
 from tradewind.spark.sources.generator import TriggerFiles
 from tradewind.spark.sources.places import place_of
 from tradewind.spark.sources.push import inbox_of, own_inbox
@@ -55,8 +56,14 @@ class Folders(NamedTuple):
     own: Path
 
 
-def reader(stream: DeclaredStream, name: str, origin: str, folders: Folders) -> OriginReader:
-    """The reader of an origin that a deployment declares."""
+def reader(
+    stream: DeclaredStream, name: str, origin: str, folders: Folders, *, bounds: Bounds | None = None
+) -> OriginReader:
+    """The reader of an origin that a deployment declares.
+
+    Files that the bounds refuse are not read; without any, those are refused that are kept in `state`.
+    """
+    bounds = bounds or Bounds(folders.base, (folders.state,))
     declared = stream.origins[origin]
     try:
         options = checked(declared.format, declared.options)
@@ -72,7 +79,7 @@ def reader(stream: DeclaredStream, name: str, origin: str, folders: Folders) -> 
             return PushedReader(
                 known, options, own_inbox(folders.own, name, origin), inbox_of(folders.state, name, origin)
             )
-        return FileReader(known, options, place_of(declared.path, folders.base))
+        return FileReader(known, options, place_of(declared.path, folders.base), bounds)
     except TradewindError as error:
         raise error.at(f"streams.{name}.at.{origin}") from None
 

@@ -7,7 +7,6 @@ says what is wrong with it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +24,7 @@ from tradewind.algebra.types import BIGINT
 from tradewind.frontends.deployment.formats import checked
 from tradewind.frontends.deployment.model import Origin
 from tradewind.spark.columns import WEIGHT
+from tradewind.spark.sources.bounds import Bounds, alternatives
 from tradewind.spark.sources.columnar import by_name, fitted
 from tradewind.spark.sources.excerpts import Excerpt, File, excerpts, spans
 from tradewind.spark.sources.footers import Footer, footer_of
@@ -140,7 +140,7 @@ def place(source: Source, declared: Origin, base: Path) -> Place:
     options = checked(declared.format, declared.options)
     weight = ((WEIGHT, BIGINT),) if source.revisions else ()
     schema = Schema((*source.schema.columns, *weight), source.schema.times)
-    files = _listed(place_of(declared.path, base))
+    files = _listed(place_of(declared.path, base), Bounds(base))
     footers: dict[File, Footer] = {}
     if declared.format == "parquet":
         looked = _spread(files, _MOST_FOOTERS)
@@ -150,12 +150,12 @@ def place(source: Source, declared: Origin, base: Path) -> Place:
     return Place(str(declared.format), Reading(schema, options), tuple(files), footers)
 
 
-def _listed(at: Path) -> list[File]:
+def _listed(at: Path, bounds: Bounds) -> list[File]:
     """The files that Spark finds at a place: a file, those in a folder, or in all that are like a pattern."""
     root = Path(at.anchor)
-    tops = [at] if at.exists() else [top for one in _alternatives(str(at.relative_to(root))) for top in root.glob(one)]
+    tops = [at] if at.exists() else [top for one in alternatives(str(at.relative_to(root))) for top in root.glob(one)]
     paths = {path for top in tops for path in _inside(top, top=True)}
-    sizes = ((path, tried(path.stat)) for path in sorted(paths))
+    sizes = ((path, tried(path.stat)) for path in sorted(paths) if bounds.refusal(path) is None)
     return [File(str(path), found.st_size) for path, found in sizes if found is not None and found.st_size]
 
 
@@ -167,19 +167,6 @@ def _inside(at: Path, *, top: bool = False) -> Iterator[Path]:
     elif top or "=" in at.name:  # a folder in a folder is looked into if it stands for a value
         for one in tried(lambda: list(at.iterdir())) or []:
             yield from _inside(one)
-
-
-def _alternatives(pattern: str) -> list[str]:
-    """Patterns without braces for one that may have some.
-
-    >>> _alternatives("data/{ams,waw}/*.json")
-    ['data/ams/*.json', 'data/waw/*.json']
-    """
-    found = re.search(r"\{([^{}]*)\}", pattern)
-    if found is None:
-        return [pattern]
-    before, after = pattern[: found.start()], pattern[found.end() :]
-    return [text for one in found[1].split(",") for text in _alternatives(f"{before}{one}{after}")]
 
 
 def _spread(items: Sequence[T], most: int) -> list[T]:
