@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -211,9 +211,18 @@ class Clock:
         return self.now
 
 
-def made(desk: PaperDesk | None = None, clock: Callable[[], float] | None = None) -> FastAPI:
+Pause = Callable[[float], Awaitable[object]]
+
+
+async def _at_once(_: float) -> None:
+    """Waits for nothing."""
+
+
+def made(
+    desk: PaperDesk | None = None, clock: Callable[[], float] | None = None, pause: Pause | None = None
+) -> FastAPI:
     hosts = (HOST, "127.0.0.1", "::1", "other.test:8080")
-    return app(desk or PaperDesk(), SECRET, hosts, clock=clock or Clock())
+    return app(desk or PaperDesk(), SECRET, hosts, clock=clock or Clock(), pause=pause or _at_once)
 
 
 def client(served: FastAPI, *, secret: str | None = SECRET, address: str = "192.0.2.1") -> httpx.AsyncClient:

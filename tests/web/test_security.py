@@ -166,14 +166,21 @@ def test_a_body_of_strangers_is_not_even_read() -> None:
 
 
 def test_who_guesses_too_often_has_to_wait() -> None:
-    clock = Clock()
-    served = made(clock=clock)
+    clock, waited = Clock(), []
+
+    async def pause(seconds: float) -> None:
+        waited.append(seconds)
+
+    served = made(clock=clock, pause=pause)
     guess, owner = Asker(served, secret="x" * 20), Asker(served)
     assert [guess("GET", "/v1/status").status_code for _ in range(20)] == [401] * 20
     got = guess("GET", "/v1/status")
     assert (got.status_code, got.headers["retry-after"]) == (429, "60")
-    # Or one could go on guessing, and see which guess is let in.
-    assert owner("GET", "/v1/status").status_code == 429
+    # Guesses are slowed down, and lock nobody out who has the secret.
+    assert waited == [1.0]
+    assert owner("GET", "/v1/status").status_code == 200
+    assert waited == [1.0]
+    assert guess("GET", "/v1/status").status_code == 429
     assert Asker(served, address="192.0.2.9")("GET", "/v1/status").status_code == 200
     assert guess("GET", "/").status_code == 200
     assert owner("POST", "/v1/join", json={"token": TOKEN, "csr": "x"}).status_code == 200

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
@@ -25,9 +26,12 @@ def app(
     hosts: Collection[str],
     *,
     clock: Callable[[], float] = time.monotonic,  # noqa: TID251  who has to wait, waits in real time
+    pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
 ) -> FastAPI:
     """The interface of a desk, for who has the secret, under the names of its hosts (with any port, or with one)."""
-    made = _guarded("The coordinator: what runs, changing it, and who takes part.", secret, hosts, clock, PUBLIC)
+    made = _guarded(
+        "The coordinator: what runs, changing it, and who takes part.", secret, hosts, clock, PUBLIC, pause=pause
+    )
     made.state.desk = desk
     made.include_router(_private())
     made.include_router(membership.public, prefix="/v1")
@@ -50,7 +54,13 @@ def site_app(
 
 
 def _guarded(
-    about: str, secret: str, hosts: Collection[str], clock: Callable[[], float], public: Collection[tuple[str, str]]
+    about: str,
+    secret: str,
+    hosts: Collection[str],
+    clock: Callable[[], float],
+    public: Collection[tuple[str, str]],
+    *,
+    pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
 ) -> FastAPI:
     """An interface without anything in it, and the guard at its door."""
     if len(secret) < _SHORTEST or not (secret.isascii() and secret.isprintable() and " " not in secret):
@@ -81,7 +91,7 @@ def _guarded(
     made.state.secret = secret
     made.state.watch = events.Watch(clock)
     problems.install(made)
-    made.add_middleware(Guard, secret=secret, hosts=hosts, clock=clock, public=public)
+    made.add_middleware(Guard, secret=secret, hosts=hosts, clock=clock, public=public, pause=pause)
     return made
 
 

@@ -6,13 +6,14 @@ public of a coordinator is listed here, and of a site nothing is.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
 import math
 import re
 import secrets
 import traceback
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from ipaddress import IPv6Address
 
 from starlette.datastructures import Headers
@@ -30,6 +31,8 @@ _JOIN = "/v1/join"
 PUBLIC = frozenset({("POST", _JOIN), ("GET", "/v1/ca"), *(("GET", path) for path in FILES)})
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 _LONGEST, _LONGEST_JOIN = 2_000_000, 64_000
+_SLOWED, _MOST_SLOWED = 1.0, 256
+"""Seconds that a guess too many waits for its answer, and how many wait at a time."""
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^\s:\[\]/@]+)(?::\d{1,5})?")
 
 
@@ -44,6 +47,7 @@ class Guard:
         hosts: Collection[str],
         clock: Callable[[], float],
         public: Collection[tuple[str, str]],
+        pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._app = app
         self._public = frozenset(public)
@@ -52,6 +56,8 @@ class Guard:
         # Apart, so that nobody can shut out those who have the secret by failing to join.
         self._guesses = Failures(clock)
         self._joins = Failures(clock)
+        self._pause = pause
+        self._slowed = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -64,7 +70,7 @@ class Guard:
 
     async def _let_in(self, visit: _Visit, scope: Scope, receive: Receive) -> None:
         try:
-            self._check(visit, scope)
+            await self._check(visit, scope)
             if visit.method not in _SAFE:
                 most = _LONGEST_JOIN if visit.path == _JOIN else _LONGEST
                 receive = await read(visit.headers, receive, most)
@@ -78,7 +84,7 @@ class Guard:
             _log.warning("a site at %s failed to join", visit.address)
             self._joins.note(visit.address)
 
-    def _check(self, visit: _Visit, scope: Scope) -> None:
+    async def _check(self, visit: _Visit, scope: Scope) -> None:
         host = visit.headers.getlist("host")
         if len(host) != 1 or not self._is_ours(host[0]):
             raise RefusedError(
@@ -87,7 +93,7 @@ class Guard:
         if visit.method not in _SAFE and _is_foreign(visit.headers, f"{scope['scheme']}://{host[0]}"):
             raise RefusedError(status=403, what="a page of another site may not change anything here.")
         if (visit.method, visit.path) not in self._public:
-            self._check_secret(visit)
+            await self._check_secret(visit)
         elif visit.path == _JOIN:
             _check_patience(self._joins, visit.address)
 
@@ -98,16 +104,29 @@ class Guard:
         found = _HOST.fullmatch(host.lower())
         return found is not None and not self._hosts.isdisjoint({found["name"], found.string})
 
-    def _check_secret(self, visit: _Visit) -> None:
+    async def _check_secret(self, visit: _Visit) -> None:
         given = visit.headers.getlist("authorization")
         scheme, _, secret = given[0].partition(" ") if len(given) == 1 else ("", "", "")
         if scheme.lower() != "bearer":
             raise _unknown("the secret is missing.", 'Bearer realm="tradewind"')
-        _check_patience(self._guesses, visit.address)
+        # Whoever has the secret gets in, whatever others at the same address have tried: guesses never lock them out.
         if not hmac.compare_digest(secret.strip().encode("latin-1"), self._secret):
+            if self._guesses.wait(visit.address) > 0:
+                await self._slowly()
+            _check_patience(self._guesses, visit.address)
             _log.warning("a wrong secret from %s", visit.address)
             self._guesses.note(visit.address)
             raise _unknown("the secret is wrong.", 'Bearer realm="tradewind", error="invalid_token"')
+
+    async def _slowly(self) -> None:
+        """Keep who guesses too often waiting for an answer; not more of them at a time than cost little."""
+        if self._slowed >= _MOST_SLOWED:
+            return
+        self._slowed += 1
+        try:
+            await self._pause(_SLOWED)
+        finally:
+            self._slowed -= 1
 
     async def _tell_failure(self, visit: _Visit, scope: Scope, receive: Receive) -> None:
         number = secrets.token_hex(8)
