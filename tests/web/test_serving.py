@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import ssl
@@ -195,3 +196,54 @@ def test_it_is_quiet_and_sends_no_secret_to_the_log(capfd: pytest.CaptureFixture
             httpx.get(f"http://127.0.0.1:{served.port}/v1/status", headers=AUTHORISED)
     captured = capfd.readouterr()
     assert (captured.out, captured.err) == ("", "")
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /v1/status HTTP/1.1\r\nHost: 127.0.0.1\r\n", b"GET / HT"])
+def test_headers_that_stay_incomplete_end_the_connection(sent: bytes) -> None:
+    with (
+        Served.start(made(), headers_within=0.2) as served,
+        socket.create_connection(("127.0.0.1", served.port), timeout=30) as caller,
+    ):
+        caller.sendall(sent)
+        assert caller.recv(1) == b""
+
+
+def test_headers_that_trickle_in_end_the_connection_too_also_of_a_second_request() -> None:
+    whole = f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{{}}\r\nAuthorization: Bearer {SECRET}\r\n\r\n"
+    with (
+        Served.start(made(), headers_within=0.5) as served,
+        socket.create_connection(("127.0.0.1", served.port), timeout=30) as caller,
+    ):
+        caller.sendall(whole.format(served.port).encode())
+        assert caller.recv(12) == b"HTTP/1.1 200"
+        caller.sendall(b"GET / HTTP/1.1\r\n")
+        stop = threading.Event()
+
+        def trickle() -> None:
+            while not stop.wait(0.05):
+                try:
+                    caller.sendall(b"X: y\r\n")
+                except OSError:
+                    return
+
+        thread = threading.Thread(target=trickle)
+        thread.start()
+        try:
+            with contextlib.suppress(ConnectionError):
+                while caller.recv(65536):
+                    pass
+        finally:
+            stop.set()
+            thread.join()
+
+
+def test_a_request_that_takes_long_is_not_cut_off_by_the_time_for_headers() -> None:
+    with (
+        Served.start(made(), headers_within=0.2) as served,
+        httpx.stream("GET", f"http://127.0.0.1:{served.port}/v1/events", headers=AUTHORISED, timeout=30) as got,
+    ):
+        lines = got.iter_lines()
+        said(lines)
+        time.sleep(0.5)
+        assert not got.is_closed
+        assert got.status_code == 200

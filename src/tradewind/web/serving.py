@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
 import socket
@@ -12,13 +13,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import h11
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tradewind.errors import InputError, RunError
 
 _GRACE = 5
 _PATIENCE = 15.0
+_HEADERS = 10.0
+"""Seconds until the headers of a request have to be complete."""
 
 
 class Served:
@@ -45,9 +50,11 @@ class Served:
         port: int = 0,
         certificate: Path | None = None,
         key: Path | None = None,
+        *,
+        headers_within: float = _HEADERS,
     ) -> Served:
         """Serves an app; it listens when this returns. Port 0 is any that is free; see `port`."""
-        config = _config(app, certificate, key)
+        config = _config(app, certificate, key, headers_within)
         listener = _listening(host, port)
         try:
             return Served(app, config, listener)
@@ -99,11 +106,41 @@ class _Renewed:
         return [file.stat().st_mtime_ns for file in self._files]
 
 
-def _config(app: FastAPI, certificate: Path | None, key: Path | None) -> uvicorn.Config:
+def _timely(seconds: float) -> type[H11Protocol]:
+    """HTTP whose requests have to have complete headers after so many seconds; uvicorn itself waits for ever."""
+
+    class Timely(H11Protocol):
+        _overdue: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._overdue = self.loop.call_later(seconds, transport.close)
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            # Idle is who has not sent all headers; between two requests uvicorn's own patience counts.
+            if self.conn.their_state is not h11.IDLE:
+                self._unset_overdue()
+            elif self._overdue is None and not self.transport.is_closing():
+                self._overdue = self.loop.call_later(seconds, self.transport.close)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._unset_overdue()
+            super().connection_lost(exc)
+
+        def _unset_overdue(self) -> None:
+            if self._overdue is not None:
+                self._overdue.cancel()
+                self._overdue = None
+
+    return Timely
+
+
+def _config(app: FastAPI, certificate: Path | None, key: Path | None, headers_within: float) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
         loop="asyncio",
-        http="h11",
+        http=_timely(headers_within),
         ws="none",
         lifespan="off",
         log_config=None,
