@@ -107,7 +107,7 @@ class Reader:
         if isinstance(node, Source):
             return self._source(node)
         if isinstance(node, Join | Filter | Map):
-            block = join_block(node)
+            block = join_block(node, timed=node not in self.last)
             if block is not None:
                 return self._joins(node, block)
         parts = partials(node)
@@ -162,7 +162,7 @@ class Reader:
         output = self._add(node)
         found = False
         for left, right in block.halves(block.everything):
-            whole = block.whole(left, right, timed=node not in self.last)
+            whole = block.whole(left, right)
             if whole is not None:
                 over = _halves(block, left, right)
                 self._recipe(output, [numbers[left], numbers[right]], whole, over, "join")
