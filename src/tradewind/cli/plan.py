@@ -75,7 +75,8 @@ def as_text(report: Report, seconds: float) -> str:
         parts[-1] += f" ({chosen.shipped_cost / chosen.cost:,.1f} times as much)"
     if chosen.bound is not None and chosen.cost > 0:
         gap = (chosen.cost - chosen.bound) / chosen.cost
-        parts.append("no plan is better" if gap < 1e-6 else f"no plan is more than {gap:.1%} better")
+        which = "no plan that was weighed is" if chosen.problem.left_out else "no plan is"
+        parts.append(f"{which} better" if gap < 1e-6 else f"{which} more than {gap:.1%} better")
     if chosen.note:
         parts.append(chosen.note)
     parts += [approximation(report, query) for query in chosen.approximated]

@@ -42,7 +42,9 @@ def _without_same(plan: Plan) -> Plan:
         return key
 
     steps = frozenset(replace(step, inputs=tuple(map(name, step.inputs))) for step in plan.steps if step.kind != "same")
-    hops = frozenset(Hop(name(hop.content), hop.link, hop.bytes_per_second) for hop in plan.hops)
+    # Of two names that cross a link, always the same one says how much that is.
+    ordered = sorted(plan.hops, key=lambda hop: (hop.content, hop.link))
+    hops = frozenset(Hop(name(hop.content), hop.link, hop.bytes_per_second) for hop in ordered)
     return Plan(steps, hops, tuple(replace(goal, content=name(goal.content)) for goal in plan.goals))
 
 

@@ -95,17 +95,23 @@ class Plan:
 
     def on_links(self, network: Network) -> Numbers:
         """Bytes per second on each link."""
-        found = np.zeros(len(network.start))
-        for hop in self.hops:
-            found[hop.link] += hop.bytes_per_second
-        return found
+        # A plan is a set, and the last digit of a sum must not depend on the order of its parts.
+        return _sums(len(network.start), ((hop.link, hop.bytes_per_second) for hop in self.hops))
 
     def at_sites(self, network: Network) -> Numbers:
         """Busy cores at each site."""
-        found = np.zeros(len(network))
-        for step in self.steps:
-            found[step.site] += step.cores
-        return found
+        return _sums(len(network), ((step.site, step.cores) for step in self.steps))
+
+
+def _sums(size: int, parts: Iterable[tuple[int, float]]) -> Numbers:
+    """The sum of the numbers at each place, the same in whatever order they come."""
+    by_place: dict[int, list[float]] = {}
+    for place, number in parts:
+        by_place.setdefault(place, []).append(number)
+    found = np.zeros(size)
+    for place, numbers in by_place.items():
+        found[place] = math.fsum(numbers)
+    return found
 
 
 Providers = dict[tuple[str, int], Step | Hop | None]

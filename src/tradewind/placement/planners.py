@@ -88,7 +88,10 @@ def choose(deployment: Deployment, planner: str = "exact") -> Chosen:
     task = problem(deployment, prices_of(deployment), share=planner in JOINT)
     found = _by_prices(task, planner) if deployment.objective in SUMS_OF_PRICES else _by_score(task, planner)
     shipped = _everything_shipped(task)
-    return Chosen(task, planner, found.plans, found.cost, found.bound, found.note, shipped, _value(task, shipped))
+    note = found.note
+    if found.bound is not None and task.left_out:
+        note = "; ".join([*([note] if note else []), f"not weighed: {', '.join(task.left_out)}"])
+    return Chosen(task, planner, found.plans, found.cost, found.bound, note, shipped, _value(task, shipped))
 
 
 def prices_of(deployment: Deployment) -> Callable[[Network], Prices]:

@@ -70,6 +70,8 @@ class Problem:
     figures: Mapping[str, Statistics]
     fired: Mapping[str, tuple[Fired, ...]]
     warnings: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+    """Why some plans are not among those that are weighed, in words."""
 
     @property
     def network(self) -> Network:
@@ -109,7 +111,8 @@ def problem(
     reading = _Reading(deployment, ground, residency, figures, graphs, Notes(tables=_tables(deployment, network)))
     asked, shared = reading.all(share=share)
     warnings = (*_unpriced(deployment), *dict.fromkeys(text for one in figures.values() for text in one.warnings))
-    return Problem(deployment, ground, residency, asked, shared, figures, fired, warnings)
+    left_out = tuple(reading.notes.left_out)
+    return Problem(deployment, ground, residency, asked, shared, figures, fired, warnings, left_out)
 
 
 def _tables(deployment: Deployment, network: Network) -> dict[str, int]:
@@ -165,6 +168,7 @@ class _Reading:
         reader.last = frozenset(_last(root))
         number = reader.content(root)
         for other in others(name, self.graphs[name]):
+            reader.last |= frozenset(_last(other))
             reader.alternative(number, other)
         return self.notes.gathering[number].key
 

@@ -21,13 +21,16 @@ from tradewind.network.network import Network
 from tradewind.placement.aggregation_trees import Cover
 from tradewind.placement.choices import Content, Gathering, Recipe, Work
 from tradewind.placement.residency import Residency
-from tradewind.rewrites.join_order import JoinBlock, join_block
+from tradewind.rewrites.join_blocks import join_block
+from tradewind.rewrites.join_order import JoinBlock
 from tradewind.rewrites.partials import Members, Partials, from_finer, partials
 
 MOST_INPUTS = 6
 """Of so many inputs all sets are weighed; of more, only those that lie together in the network."""
 MOST_PARTED = 4
 """Sets of so many inputs are put together in all ways; larger ones, two parts at a time."""
+
+_FAMILIES = f"of more than {MOST_INPUTS} inputs of an aggregate, only those near one another are merged on the way"
 
 
 class Flow(Protocol):
@@ -64,6 +67,10 @@ class Notes:
     known: dict[str, int] = field(default_factory=dict)
     sets: dict[tuple[Partials, str], dict[Members, int]] = field(default_factory=dict)
     """The contents of sets of an aggregate's inputs, by how it is read."""
+    blocks: dict[tuple[object, ...], int] = field(default_factory=dict)
+    """The answers of joins in any order, by what is joined and how it is read."""
+    left_out: dict[str, None] = field(default_factory=dict)
+    """Why not all that could be planned is among the choices, in words."""
     tables: Mapping[str, int] = field(default_factory=dict)
     """Where named tables are kept: boxes that read or update them run there."""
 
@@ -156,37 +163,45 @@ class Reader:
         return output
 
     def _joins(self, node: Operator, block: JoinBlock) -> int:
+        meaning = (block.meaning, self.pace, tuple(sorted(self.pins.items())))
+        found = self.notes.blocks.get(meaning)
+        if found is None:
+            found = self.notes.blocks[meaning] = self._in_any_order(node, block)
+        return found
+
+    def _in_any_order(self, node: Operator, block: JoinBlock) -> int:
         numbers = {frozenset([n]): self.content(block.plain(n)) for n in range(len(block.inputs))}
         for members in block.sets():
-            numbers[members] = self._joined(block, members, numbers)
+            output = self._add(block.joined(members))
+            numbers[members] = self.notes.known[self._key(block.joined(members))] = output
+            self._halved(block, output, block.of_halves, block.halves(members), numbers)
         output = self._add(node)
-        found = False
-        for left, right in block.halves(block.everything):
-            whole = block.whole(left, right)
-            if whole is not None:
-                over = _halves(block, left, right)
-                self._recipe(output, [numbers[left], numbers[right]], whole, over, "join")
-                found = True
-        if not found:
+        pairs = [pair for pair in block.halves(block.everything) if block.in_time(*pair)]
+        reason = block.left_out()
+        if reason is not None:
+            self.notes.left_out.setdefault(reason)
+        if pairs:
+            self._halved(block, output, block.whole, pairs, numbers)
+        else:
             self._recipe(output, [self.content(child) for child in node.inputs], node, node.inputs)
         return output
 
-    def _joined(self, block: JoinBlock, members: Members, numbers: Mapping[Members, int]) -> int:
-        """The join of some inputs; other ways to make it than the first cost as much for each row that they read."""
-        node = block.joined(members)
-        output = self._add(node)
-        self.notes.known[self._key(node)] = output
-        first = block.halves(members)[0]
-        below = set(walk(*_halves(block, *first)))
-        cores = sum(self.figures.cores(one) for one in walk(node) if one not in below)
-        rows = [
-            sum(self.notes.gathering[numbers[half]].rows_per_second for half in pair) for pair in block.halves(members)
-        ]
-        for (left, right), read in zip(block.halves(members), rows, strict=True):
-            work = Work(partial(block.of_halves, left, right), partial(_halves, block, left, right))
+    def _halved(
+        self,
+        block: JoinBlock,
+        output: int,
+        make: Callable[[Members, Members], Operator],
+        pairs: Sequence[tuple[Members, Members]],
+        numbers: Mapping[Members, int],
+    ) -> None:
+        """The ways to join two halves; others than the first cost as much for each row that they read."""
+        below = set(walk(*_halves(block, *pairs[0])))
+        cores = sum(self.figures.cores(one) for one in walk(make(*pairs[0])) if one not in below)
+        rows = [sum(self.notes.gathering[numbers[half]].rows_per_second for half in pair) for pair in pairs]
+        for (left, right), read in zip(pairs, rows, strict=True):
+            work = Work(partial(make, left, right), partial(_halves, block, left, right))
             share = read / rows[0] if rows[0] > 0 else 1.0
             self._way(output, [numbers[left], numbers[right]], "join", cores * share, work)
-        return output
 
     def _aggregate(self, node: Aggregate, parts: Partials) -> int:
         output = self._add(node)
@@ -261,6 +276,8 @@ class Reader:
         """Every set and every way to halve it, where there are few; else those that the network suggests."""
         everything = sorted(parts.everything)
         if len(everything) > self.most_inputs and self.families is not None:
+            if self.most_inputs == MOST_INPUTS:
+                self.notes.left_out.setdefault(_FAMILIES)
             found = list(self.families(parts))
             if parts.everything not in (members for members, _ in found):
                 found.append((parts.everything, tuple(frozenset([one]) for one in everything)))

@@ -25,6 +25,7 @@ programming (1974).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -186,7 +187,8 @@ class Relaxation:
         network = self._ground.network
         new = Plan(plan.steps - self._whole.steps, plan.hops - self._whole.hops)
         taken = [
-            sum(path.get(hop.content, 0.0) * float(network.ms[hop.link]) for hop in plan.hops) for path in self._paths
+            math.fsum(path.get(hop.content, 0.0) * float(network.ms[hop.link]) for hop in plan.hops)
+            for path in self._paths
         ]
         paths = np.array(taken) / self._deadline - 1.0
         late = newly_broken(plan, network, Limits(deadline_ms=self._limits.deadline_ms))

@@ -7,19 +7,17 @@ where they call things differently.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
 from tradewind.algebra.expressions.distances import Distance, distance_of
 from tradewind.algebra.expressions.printing import print_expression
-from tradewind.algebra.expressions.tree import Column, Expression, columns_of, conjuncts, substitute
-from tradewind.algebra.operators.base import Operator, walk
-from tradewind.algebra.operators.core import Band, Columns, Filter, Join, Map, Source, Union
+from tradewind.algebra.expressions.tree import Column, Expression, columns_of
+from tradewind.algebra.operators.base import Operator
+from tradewind.algebra.operators.core import Band, Columns, Filter, Join, Map
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import TIMESTAMP, DataType
-from tradewind.errors import InputError
 from tradewind.rewrites.invariants import broken
 from tradewind.rewrites.join_bands import TimeBands, conditions_of, said, turned
 from tradewind.rewrites.moving import filtered
@@ -86,12 +84,11 @@ class JoinBlock:
 
     def _tied(self, left: Members, right: Members) -> bool:
         """Whether a join can ask what ties two halves: keys, or bands of which at most one is beyond a filter."""
-        numbers = self._number_bands(left, right)
-        if sum(self._as_conditions[_either_way(band)] is None for band in numbers) > 1:
+        if len(self._only_joins_ask(left, right)) > 1:
             return False
         mine, others = self.columns(left), self.columns(right)
         return (
-            bool(numbers)
+            bool(self._number_bands(left, right))
             or any(group & mine and group & others for group in self._classes)
             or any(a in mine and b in others for a, b in self._times.direct)
         )
@@ -134,8 +131,18 @@ class JoinBlock:
     def of_halves(self, left: Members, right: Members) -> Operator:
         """The same rows as `joined` of both together, made from the joins of two halves.
 
-        What the join does not ask itself, keys and one band, a filter asks above it.
+        The join asks keys and one band itself; all that is left a filter asks above it.
         """
+        found = self._made.get((left, right))
+        if found is None:
+            found = self._made[left, right] = self._of_halves(left, right)
+        return found
+
+    @cached_property
+    def _made(self) -> dict[tuple[Members, Members], Operator]:
+        return {}
+
+    def _of_halves(self, left: Members, right: Members) -> Operator:
         band = self._band(left, right)
         both = Join(self.joined(left), self.joined(right), "inner", self._keys(left, right), band)
         now = [
@@ -149,18 +156,44 @@ class JoinBlock:
         for other in self._number_bands(left, right):
             if other != band:
                 now.extend(self._as_conditions[_either_way(other)] or ())
-        return _projected(filtered(both, sorted(now, key=print_expression)), self.needed(left | right))
+        return projected(filtered(both, sorted(now, key=print_expression)), self.needed(left | right))
 
-    def whole(self, left: Members, right: Members) -> Operator | None:
-        """The block's answer from two halves of all its inputs.
+    def whole(self, left: Members, right: Members) -> Operator:
+        """The block's answer from two halves of all its inputs."""
+        return Map(self.of_halves(left, right), self.answer)
 
-        None where it could be final only later than now; or, if nobody above asks for its times (not `timed`), where no
+    def in_time(self, left: Members, right: Members) -> bool:
+        """Whether the answer from two halves tells its times as it did.
+
+        Not where it could be final only later than now; or, if nobody above asks for its times (not `timed`), where no
         column would tell them any more.
         """
-        top = Map(self.of_halves(left, right), self.answer)
         if self.timed:
-            return top if broken(self.node.schema, top.schema) is None else None
-        return top if top.schema.times or not self.node.schema.times else None
+            return broken(self.node.schema, self.whole(left, right).schema) is None
+        if not self.node.schema.times or any(Column(told) in self._shown for told in self._told(self.everything)):
+            return True
+        return bool(self.whole(left, right).schema.times)
+
+    @cached_property
+    def _shown(self) -> frozenset[Expression]:
+        return frozenset(expression for _, expression in self.answer)
+
+    def left_out(self) -> str | None:
+        """Which orders cannot be weighed, in words; None where all are, but for cross products."""
+        if len(self.inputs) > MOST_IN_ANY_ORDER:
+            return f"more than {MOST_IN_ANY_ORDER} streams are joined in the order in which they were written"
+        if len(self._only_joins) > 1:
+            return "a join asks one band of DECIMALs at most"
+        cut = any(len(self.halves(members)) < len(self._joinable(members)) for members in self.sets())
+        if cut or not all(self.in_time(*pair) for pair in self.halves(self.everything)):
+            return "join orders whose answer would be final later are not weighed"
+        return None
+
+    @property
+    def meaning(self) -> tuple[object, ...]:
+        """Equal for two blocks that may be joined in the same ways, whatever order they were written in."""
+        sets = frozenset(self.equal), frozenset(self.bands), frozenset(self.conditions)
+        return self.inputs, *sets, self.answer, self.timed, self.node.schema.times
 
     def plain(self, number: int) -> Operator:
         """An input before its columns are renamed: what travels to a join."""
@@ -251,19 +284,30 @@ class JoinBlock:
 
     def _band(self, left: Members, right: Members) -> Band | None:
         """The band that a join of two halves asks itself: one that only it can ask, or that tells the time, or any."""
-        numbers = self._number_bands(left, right)
-        forced = [band for band in numbers if self._as_conditions[_either_way(band)] is None]
+        forced = self._only_joins_ask(left, right)
         if forced:
             return forced[0]
-        told = self._told(left | right)
-        if told:
-            band = self._times.chosen(self._told(left), self._told(right), told[0])
+        if self._told(left | right):
+            band = self._time_band(left, right)
             return None if band.low == band.high == 0 and (band.left, band.right) in self._keys(left, right) else band
         mine, others = self.columns(left), self.columns(right)
         asked = [pair for pair in self._times.direct if pair[0] in mine and pair[1] in others]
         # A side forgets rows only where the other side tells the time.
         asked.sort(key=lambda pair: (pair[0] not in self._told(left), pair[1] not in self._told(right), pair))
+        numbers = self._number_bands(left, right)
         return self._times.direct[asked[0]] if asked else numbers[0] if numbers else None
+
+    def _only_joins_ask(self, left: Members, right: Members) -> list[Band]:
+        return [band for band in self._number_bands(left, right) if _either_way(band) in self._only_joins]
+
+    @cached_property
+    def _only_joins(self) -> set[frozenset[object]]:
+        """The bands that no filter can ask."""
+        return {_either_way(band) for band in self.bands if self._as_conditions[_either_way(band)] is None}
+
+    def _time_band(self, left: Members, right: Members) -> Band:
+        """The band between two halves by which their join tells the time as it does in every order."""
+        return self._times.chosen(self._told(left), self._told(right), self._told(left | right)[0])
 
     def _told(self, members: Members) -> tuple[str, ...]:
         """Columns that tell the time of some inputs' join, whatever its order: all of one input, or one of several.
@@ -276,7 +320,10 @@ class JoinBlock:
             if len(members) == 1:
                 some = self.columns(members) & order.keys()
             else:
-                each = [self._times.provided(*map(self._told, pair)) for pair in self._joinable(members)]
+                each = [
+                    set() if self._only_joins_ask(*pair) else self._times.provided(*map(self._told, pair))
+                    for pair in self._joinable(members)
+                ]
                 some = frozenset[str]().union(*each[:1]).intersection(*each)
                 some = some & self._read_later(members) or (some if self.node.schema.times else frozenset())
             ordered = sorted(some, key=order.__getitem__)
@@ -289,8 +336,23 @@ class JoinBlock:
 
     def _lag_of_halves(self, left: Members, right: Members) -> int:
         """How long after the column that tells it the rows of a join of two halves are settled."""
-        (told,) = self._told(left | right)
-        return self.of_halves(left, right).schema.lag(told) or 0
+        band = self._time_band(left, right)
+        lags = self._lag(left, band.left), self._lag(right, band.right)
+        if band.left in self._told(left | right):
+            return max(lags[0], int(band.high or 0) + lags[1])
+        return max(lags[1], lags[0] - int(band.low or 0))
+
+    def _lag(self, members: Members, told: str) -> int:
+        if len(members) == 1:
+            return self._times.lags[told]
+        found = self._lags.get(members)
+        if found is None:
+            found = self._lags[members] = min(self._lag_of_halves(*pair) for pair in self._joinable(members))
+        return found
+
+    @cached_property
+    def _lags(self) -> dict[Members, int]:
+        return {}
 
     @cached_property
     def _distances(self) -> tuple[Distance, ...]:
@@ -325,175 +387,10 @@ def _either_way(band: Band) -> frozenset[object]:
     return frozenset([band, turned(band)])
 
 
-def join_block(node: Operator, *, timed: bool = True) -> JoinBlock | None:
-    """The block of inner joins that ends in a node: a join, or a projection or filter right above one.
-
-    Not `timed` where nothing above the node asks for its times.
-    """
-    found = _Collected()
-    try:
-        answer = found.columns(node)
-    except InputError:
-        return None
-    if answer is None or len(found.inputs) < 2:
-        return None
-    return found.block(node, answer, timed=timed)
-
-
-class _Collected:
-    """The parts of a block, while its joins are opened from above."""
-
-    def __init__(self) -> None:
-        self.inputs: list[Operator] = []
-        self.equal: list[tuple[Expression, Expression]] = []
-        self.bands: list[tuple[Expression, Expression, Band]] = []
-        self.conditions: list[Expression] = []
-
-    def columns(self, node: Operator) -> dict[str, Expression] | None:
-        """What a node's columns are over the inputs' columns (`#number name`)."""
-        if isinstance(node, Filter) and _leads_to_join(node):
-            below = self.columns(node.input)
-            if below:
-                self.conditions += [substitute(c, below) for c in conjuncts(node.predicate)]
-            return below
-        if isinstance(node, Map) and _leads_to_join(node):
-            below = self.columns(node.input)
-            return {name: substitute(e, below) for name, e in node.columns} if below else None
-        if isinstance(node, Join) and node.how == "inner":
-            left, right = self.columns(node.left), self.columns(node.right)
-            if left is None or right is None:
-                return None
-            both = left | right
-            self.equal += [(both[a], both[b]) for a, b in node.keys]
-            if node.band:
-                self.bands.append((both[node.band.left], both[node.band.right], node.band))
-            return both
-        self.inputs.append(node)
-        number = len(self.inputs) - 1
-        return {name: Column(f"#{number} {name}") for name in node.schema.names}
-
-    def block(self, node: Operator, answer: dict[str, Expression], *, timed: bool) -> JoinBlock:
-        """The block, its columns called by where they come from and its inputs in an order of their own."""
-        order = list(range(len(self.inputs)))
-        if len(order) <= MOST_IN_ANY_ORDER:
-            order.sort(key=lambda number: (_tag(self.inputs[number]), _mark(self.inputs[number])))
-        names = self._names(order)
-        renamed: dict[str, Expression] = {
-            f"#{n} {old}": Column(new) for n, some in names.items() for old, new in some.items()
-        }
-        inputs = tuple(_renamed(self.inputs[number], names[number]) for number in order)
-        bands = tuple(
-            Band(_name(substitute(a, renamed)), _name(substitute(b, renamed)), band.low, band.high)
-            for a, b, band in self.bands
-        )
-        equal = tuple((_name(substitute(a, renamed)), _name(substitute(b, renamed))) for a, b in self.equal)
-        conditions = tuple(substitute(condition, renamed) for condition in self.conditions)
-        bands, more = _asked_of_times(bands, inputs)
-        conditions = tuple(dict.fromkeys((*more, *conditions)))
-        inputs, conditions = _asked_of_inputs(inputs, conditions)
-        columns = tuple((name, substitute(expression, renamed)) for name, expression in answer.items())
-        return JoinBlock(node, inputs, equal, bands, conditions, columns, timed)
-
-    def _names(self, order: Sequence[int]) -> dict[int, dict[str, str]]:
-        found: dict[int, dict[str, str]] = {}
-        tags: dict[str, int] = {}
-        for number in order:
-            node = self.inputs[number]
-            tag = _tag(node)
-            tags[tag] = tags.get(tag, 0) + 1
-            prefix = tag if tags[tag] == 1 else f"{tag}_{tags[tag]}"
-            inner = _origin_names(node)
-            taken: set[str] = set()
-            found[number] = {}
-            for name in node.schema.names:
-                wanted = f"{prefix}_{inner.get(name, name)}"
-                while wanted.lower() in taken:
-                    wanted += "_"
-                taken.add(wanted.lower())
-                found[number][name] = wanted
-        return found
-
-
-def _asked_of_times(
-    bands: tuple[Band, ...], inputs: tuple[Operator, ...]
-) -> tuple[tuple[Band, ...], tuple[Expression, ...]]:
-    """Bands of times as conditions; and the bands that are left."""
-    schema = Schema(tuple(column for node in inputs for column in node.schema.columns))
-    times = {band: conditions_of(band, schema) for band in bands if schema.type_of(band.left) == TIMESTAMP}
-    rest = tuple(band for band in bands if times.get(band) is None)
-    return rest, tuple(condition for some in times.values() for condition in some or ())
-
-
-def _asked_of_inputs(
-    inputs: tuple[Operator, ...], conditions: tuple[Expression, ...]
-) -> tuple[tuple[Operator, ...], tuple[Expression, ...]]:
-    """Conditions on one input asked of it; and those that are left."""
-    own = [[c for c in conditions if columns_of(c) <= set(node.schema.names)] for node in inputs]
-    rest = tuple(c for c in conditions if not any(c in some for some in own))
-    return tuple(filtered(node, some) for node, some in zip(inputs, own, strict=True)), rest
-
-
-def _leads_to_join(node: Operator) -> bool:
-    """Whether only filters and projections lie between the node and an inner join."""
-    while isinstance(node, Filter | Map):
-        if isinstance(node, Map) and not all(isinstance(e, Column) for _, e in node.columns):
-            return False
-        node = node.input
-    return isinstance(node, Join) and node.how == "inner"
-
-
-def _name(expression: Expression) -> str:
-    if not isinstance(expression, Column):
-        raise InputError("a join's key was computed between two joins.")
-    return expression.name
-
-
-def _tag(node: Operator) -> str:
-    return "_".join(sorted({one.stream for one in walk(node) if isinstance(one, Source)}))
-
-
-def _first(node: Operator) -> Operator:
-    return node.members[0] if isinstance(node, Union) else node
-
-
-def _origin_names(node: Operator) -> dict[str, str]:
-    """What the columns were called below the projection that ends an input."""
-    first = _first(node)
-    if not isinstance(first, Map):
-        return {}
-    return {name: e.name for name, e in first.columns if isinstance(e, Column)}
-
-
-def _mark(node: Operator) -> str:
-    """Orders inputs alike in every query, whatever they call their columns."""
-    first = _first(node)
-    inner = first.input.fingerprint if isinstance(first, Map) else first.fingerprint
-    return f"{inner} {sorted(map(str, _origin_names(node).values()))}"
-
-
-def _renamed(node: Operator, names: dict[str, str]) -> Operator:
-    """An input with other names for its columns, in alphabetical order, above its rows under their own names."""
-    below, own = _own_names(node)
-    return Map(
-        below, tuple(sorted(((names[name], Column(old)) for name, old in own.items()), key=lambda pair: pair[0]))
-    )
-
-
-def _own_names(node: Operator) -> tuple[Operator, dict[str, str]]:
-    """The rows of an input before the projection that ends it, and what its columns are called there."""
-    if isinstance(node, Union):
-        found = [_own_names(member) for member in node.members]
-        if all(own == found[0][1] and below.schema == found[0][0].schema for below, own in found):
-            return Union(tuple(below for below, _ in found)), found[0][1]
-    elif isinstance(node, Map) and all(isinstance(e, Column) for _, e in node.columns):
-        own = {name: e.name for name, e in node.columns if isinstance(e, Column)}
-        return _projected(node.input, tuple(n for n in node.input.schema.names if n in set(own.values()))), own
-    return node, {name: name for name in node.schema.names}
-
-
 def _plain(node: Operator) -> Operator:
     return _plain(node.input) if isinstance(node, Filter) else node.inputs[0]
 
 
-def _projected(node: Operator, names: tuple[str, ...]) -> Operator:
+def projected(node: Operator, names: tuple[str, ...]) -> Operator:
+    """Only the named columns, in this order; the node itself where it has no others."""
     return node if node.schema.names == names else Map(node, tuple((name, Column(name)) for name in names))
