@@ -10,6 +10,7 @@ import sys
 from itertools import product
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 import yaml
@@ -29,14 +30,14 @@ from tradewind.placement.report import Report
 CHUNKS, CHUNK = 40, 25
 
 
-def placed(case: Banded, tree: object) -> float:
+def placed(case: Banded, tree: Any) -> float:
     """The least cost of one tree of joins over all ways to place them, each tried by itself."""
     far = case.distances()
 
-    def members(some: object) -> frozenset[int]:
+    def members(some: Any) -> frozenset[int]:
         return frozenset([some]) if isinstance(some, int) else members(some[0]) | members(some[1])
 
-    def costs(some: object) -> list[tuple[int, float]]:
+    def costs(some: Any) -> list[tuple[int, float]]:
         """Where the tree's rows are made, and at what cost, for every way to place its joins."""
         if isinstance(some, int):
             return [(case.origins[some], 0.0)]
