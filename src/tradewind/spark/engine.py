@@ -103,6 +103,11 @@ class Engine:
             self._tables.close()
 
     @property
+    def updates_tables(self) -> bool:
+        """Whether rows go into named tables, which no second attempt at a batch takes back."""
+        return self._tables is not None
+
+    @property
     def marks(self) -> dict[str, dict[str, float]]:
         """Where every origin stood at the last commit."""
         known = self.memory.committed.notes.get("marks", {})

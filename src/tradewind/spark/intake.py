@@ -73,15 +73,17 @@ class Intake:
             raise ValueError("a query needs an origin or a channel")
         return found
 
-    def take(self, query: StreamingQuery, engine: Engine, folder: Path, batch: int) -> Taken:
-        """What the batch holds that a query is at."""
+    def take(self, query: StreamingQuery, engine: Engine, folder: Path, batch: int, *, direct: bool = True) -> Taken:
+        """What the batch holds that a query is at. Without `direct` files are read through first (see `arrivals`)."""
         leaves = leaves_of(query)
         wanted = len(self.readers) + (self.inlets is not None)
         if len(leaves) != wanted:
             raise InternalError(f"the batch's plan reads {len(leaves)} sources and not {wanted}.")
         files = [files_of(leaf) for leaf in leaves[: len(self.readers)]]
         numbers = self.numbers or range(len(self.readers))
-        found = arrivals(engine.spark, self.readers, files, engine, folder, batch, numbers, arrival=self.arrival)
+        found = arrivals(
+            engine.spark, self.readers, files, engine, folder, batch, numbers, arrival=self.arrival, direct=direct
+        )
         notes = engine.memory.committed.notes
         positions, closed = dict(notes.get("positions", {})), dict(notes.get("closed", {}))
         arrived, rows = dict(found.arrived), {}

@@ -34,6 +34,7 @@ from tradewind.spark.engine import Deltas, Engine
 from tradewind.spark.intake import Intake, Taken
 from tradewind.spark.session import FEW, fit_plans, lives
 from tradewind.spark.sinks import Note, Pulled, Sink
+from tradewind.spark.sources.damage import may_be_damage
 from tradewind.spark.sources.survey import Survey
 from tradewind.spark.step import Step
 from tradewind.spark.weights import is_unit
@@ -172,17 +173,35 @@ class Running:
         begin = time.perf_counter()
         self._take_changes()
         before = self.engine.memory.committed.notes.get("positions", {})
-        taken = self.intake.take(self._query, self.engine, self.folder, batch)
-        fit_plans(self.spark, taken.rows + self.engine.memory.committed.rows)
-        if taken.rows < FEW:
-            taken = taken.in_one_place()
-        self.engine.advance(batch, taken.arrived, lambda deltas, step: self._deliver(deltas, step, batch, taken))
+        taken = self._advance(self._query, batch)
         self._publish()
         if self.intake.inlets is not None:
             self.intake.inlets.done({c: n for c, n in taken.positions.items() if n != before.get(c)})
         shutil.rmtree(self.folder / "closing", ignore_errors=True)
         seconds = time.perf_counter() - begin
         self.on_batch(Report(batch, seconds, taken.surveys, self.engine.marks, self.totals, taken.channels))
+
+    def _advance(self, query: StreamingQuery, batch: int) -> Taken:
+        """Do a batch up to its commit. Spark reads Parquet files as they are; where it fails at that, all is done again
+        with files that were read through first, so that damaged ones are told from the others. Done again after a
+        crash, it comes to the same: both attempts depend on nothing but the files.
+        """
+        # What went into a table stays there, so nothing may have gone there from a file that turns out to be damaged.
+        if not self.engine.updates_tables:
+            try:
+                return self._attempt(query, batch, direct=True)
+            except Exception as error:
+                if not may_be_damage(error):
+                    raise
+        return self._attempt(query, batch, direct=False)
+
+    def _attempt(self, query: StreamingQuery, batch: int, *, direct: bool) -> Taken:
+        taken = self.intake.take(query, self.engine, self.folder, batch, direct=direct)
+        fit_plans(self.spark, taken.rows + self.engine.memory.committed.rows)
+        if taken.rows < FEW:
+            taken = taken.in_one_place()
+        self.engine.advance(batch, taken.arrived, lambda deltas, step: self._deliver(deltas, step, batch, taken))
+        return taken
 
     def change(self, graph: Graph, taken: Callable[[], None]) -> None:
         """Take another graph's parameters at the next batch, and say so when that is done."""

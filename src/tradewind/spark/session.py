@@ -28,6 +28,8 @@ _SETTINGS = {
     # Meaning, beside what expressions need: timestamps are whole microseconds in files too.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.caseSensitive": "false",
+    # Pages of Parquet files that have a checksum are held against it: damage is an error, and no other value.
+    "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
     # Security: a path is never a table.
     "spark.sql.runSQLOnFiles": "false",
     # Speed: batches are small and many, so what does not pay within one is off.

@@ -18,7 +18,8 @@ from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import INTEGER_BITS, DataType, is_fraction, is_integer
 from tradewind.spark.sources.nested import FaultError, normalised
 from tradewind.spark.sources.parsing import Found, Reading
-from tradewind.spark.sources.records import UNREADABLE, Letter, Part, unreadable
+from tradewind.spark.sources.probing import crashes_on
+from tradewind.spark.sources.records import DAMAGED, Letter, Part, unreadable
 from tradewind.spark.sources.texts import in_range
 from tradewind.spark.types import arrow_schema, arrow_type
 
@@ -43,14 +44,19 @@ def parse_arrow(part: Part, reading: Reading) -> Iterator[Found]:
 
 def _parsed(part: Part, reading: Reading, tables: Callable[[str], Tables]) -> Iterator[Found]:
     read = 0
+    if reading.careful and crashes_on(tables.__name__, part.file):
+        yield _letter(read, "the file cannot be read: it is damaged so badly that reading it crashes", reading)
+        return
     try:
         for table in tables(part.file):
+            # Offsets and texts of a damaged file may point anywhere; nothing that works on them looks first.
+            table.validate(full=True)
             rows = fitted(table, reading.schema)
             yield Found(rows, (), rows.num_rows)
             read += rows.num_rows
     except FaultError as error:
         yield _letter(read, str(error), reading)
-    except (*UNREADABLE, pa.ArrowNotImplementedError) as error:
+    except DAMAGED as error:
         yield _letter(read, unreadable(error), reading)
 
 
@@ -59,20 +65,34 @@ def _letter(number: int, reason: str, reading: Reading) -> Found:
 
 
 def _parquet(file: str) -> Tables:
-    with pq.ParquetFile(file, coerce_int96_timestamp_unit="us") as opened:
+    """The rows of a Parquet file; pages that have a checksum are held against it."""
+    with pq.ParquetFile(file, coerce_int96_timestamp_unit="us", page_checksum_verification=True) as opened:
         yield opened.schema_arrow.empty_table()  # so that a wrong type is found even in a file without rows
-        for batch in opened.iter_batches(_ROWS, use_threads=False):
-            yield pa.Table.from_batches([batch])
+        for group in range(opened.num_row_groups):
+            try:
+                for batch in opened.iter_batches(_ROWS, [group], use_threads=False):
+                    table = pa.Table.from_batches([batch])
+                    table.validate(full=True)
+                    yield table
+            except DAMAGED as error:
+                raise FaultError(f"row group {group}: {unreadable(error)}; the rest of the file was not read") from None
 
 
 def _orc(file: str) -> Tables:
+    """The rows of an ORC file, as many as it says that it has."""
     opened = po.ORCFile(file)
     yield opened.schema.empty_table()
+    read = 0
     for number in range(opened.nstripes):
-        yield pa.Table.from_batches([opened.read_stripe(number)])
+        table = pa.Table.from_batches([opened.read_stripe(number)])
+        yield table
+        read += table.num_rows
+    if read != opened.nrows:
+        raise FaultError(f"the file cannot be read: it says that it has {opened.nrows} rows, and has {read}")
 
 
 def _arrow(file: str) -> Tables:
+    """The rows of an Arrow file or stream."""
     with pa.OSFile(file) as source:
         if source.read(6) == b"ARROW1":
             opened = pa.ipc.open_file(source)

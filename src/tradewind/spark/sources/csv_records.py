@@ -134,7 +134,8 @@ def _found(records: _Records, reading: Reading, block: Block, lines: int) -> Fou
     if not data:
         return Found(rows.table({}, 0), letters, lines)
     wrong: dict[int, str] = {}
-    table = pa.concat_tables(_fields(data, 0, names, reading, wrong))
+    empty = pa.table({name: pa.array([], pa.binary()) for name in names})
+    table = pa.concat_tables([empty, *_fields(data, 0, names, reading, wrong)])
     kept = [place for place in range(len(data)) if place not in wrong] if wrong else range(len(data))
     columns = {name: _nulls(table[name], type_) for name, type_ in reading.schema.columns if name in names}
     good = rows.table(columns, table.num_rows)
@@ -153,18 +154,42 @@ def _fields(
         return "skip"
 
     table = _table(b"\n".join(data), names, reading, invalid)
-    if table.num_rows + len(noted) == len(data):
+    if table is None and len(data) == 1:
+        # Only what is a text can be told about; signs that are none do not change how many fields there are.
+        table = _table(data[0].decode("utf-8", "replace").encode(), names, reading, invalid)
+    if table is not None and table.num_rows + len(noted) == len(data):
         wrong.update(noted)
         return [table]
     if len(data) == 1:
         wrong[first] = "a line break or a quote where none can be"
-        return [table.slice(0, 0)]
+        return []
     middle = len(data) // 2
     left = _fields(data[:middle], first, names, reading, wrong)
     return left + _fields(data[middle:], first + middle, names, reading, wrong)
 
 
-def _table(block: bytes, names: Sequence[str], reading: Reading, invalid: Callable[[pv.InvalidRow], str]) -> pa.Table:
+def _table(
+    block: bytes, names: Sequence[str], reading: Reading, invalid: Callable[[pv.InvalidRow], str]
+) -> pa.Table | None:
+    """The fields of a block; None where a record has too few or too many of them and the block is no UTF-8: Arrow
+    cannot call `invalid` for such a record.
+    """
+    try:
+        return _parsed(block, names, reading, invalid if _is_text(block) else None)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _is_text(block: bytes) -> bool:
+    try:
+        return block.isascii() or bool(block.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def _parsed(
+    block: bytes, names: Sequence[str], reading: Reading, invalid: Callable[[pv.InvalidRow], str] | None
+) -> pa.Table:
     options = reading.options
     return pv.read_csv(
         pa.BufferReader(block),

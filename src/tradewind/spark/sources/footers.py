@@ -11,7 +11,7 @@ from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import INTEGER_BITS, DataType, is_integer
 from tradewind.spark.sources.columnar import by_name, converts, mismatch
 from tradewind.spark.sources.nested import FaultError
-from tradewind.spark.sources.records import UNREADABLE, unreadable
+from tradewind.spark.sources.records import DAMAGED, unreadable
 
 _UNITS = {"ms": 1_000, "us": 1}
 
@@ -32,7 +32,7 @@ def footer_of(file: str, schema: Schema) -> Footer:
     try:
         with pq.ParquetFile(file) as opened:
             found, told = opened.schema_arrow, opened.metadata
-    except (*UNREADABLE, pa.ArrowNotImplementedError) as error:
+    except DAMAGED as error:
         raise FaultError(unreadable(error)) from None
     places = by_name(found)
     direct = True

@@ -39,6 +39,8 @@ _MOST_ROWS = 5_000_000
 class Desk(NamedTuple):
     """What a batch is read for: the origin's number, where its mark stands and which rows come too late to count, a
     folder for files that are landed, and whether the order of arrival is asked for.
+
+    Without `direct` Spark reads no file as it is: each is read through first, and what is damaged is found.
     """
 
     number: int
@@ -46,6 +48,7 @@ class Desk(NamedTuple):
     mark: float = -math.inf
     bound: float = -math.inf
     arrival: bool = False
+    direct: bool = True
 
 
 class Facts(NamedTuple):
@@ -146,7 +149,7 @@ class FileReader(_Reader):
             except FaultError as error:
                 plan.bad.append((file, str(error)))
         # Landed files have an order of their own, so with it asked for it is all of them or none.
-        whole = desk.arrival and not all(footer.direct for footer in footers.values())
+        whole = not desk.direct or (desk.arrival and not all(footer.direct for footer in footers.values()))
         direct = []
         for file, footer in footers.items():
             if footer.rows and footer.direct and not whole:

@@ -21,6 +21,9 @@ _MARK = b"\xef\xbb\xbf"  # what some editors put before UTF-8
 UNREADABLE = (OSError, EOFError, pa.ArrowInvalid)
 """What reading a damaged file raises."""
 
+DAMAGED = (*UNREADABLE, pa.ArrowException, UnicodeDecodeError, OverflowError)
+"""What reading a damaged file raises if the file describes itself: what it says may be wrong in any way."""
+
 
 class Letter(NamedTuple):
     """A record that cannot be read: its number in the file (or part of it), counted from 0, why, and its beginning."""

@@ -88,17 +88,18 @@ def arrivals(  # noqa: PLR0917 - all that a batch is, given once
     numbers: Sequence[int],
     *,
     arrival: bool,
+    direct: bool = True,
 ) -> Arrivals:
     """Read a batch: the new files of every reader. Bad records end the run here or are written to `folder`.
 
     What an earlier batch has landed there is removed. Readers are told apart by their numbers; with `arrival` rows
-    bring along what sorts them as they came.
+    bring along what sorts them as they came. Without `direct` all files are landed, so that damage is found here.
     """
     shutil.rmtree(folder / "landed", ignore_errors=True)
     origins = []
     for number, reader, files in zip(numbers, readers, given, strict=True):
         if files:
-            desk = _desk(reader, number, engine, folder / "landed" / str(number), arrival)
+            desk = _desk(reader, engine, Desk(number, folder / "landed" / str(number), arrival=arrival, direct=direct))
             origins.append(_Origin(reader, desk, reader.plan(spark, files, desk)))
     _land(spark, origins)
     _judge(origins, folder / "dead_letters", batch)
@@ -112,10 +113,9 @@ def arrivals(  # noqa: PLR0917 - all that a batch is, given once
     return Arrivals(arrived, surveys)
 
 
-def _desk(reader: OriginReader, number: int, engine: Engine, folder: Path, arrival: bool) -> Desk:
+def _desk(reader: OriginReader, engine: Engine, desk: Desk) -> Desk:
     mark = engine.marks[reader.stream][reader.origin]
-    bound = NEVER if engine.horizon is None else mark - engine.horizon
-    return Desk(number, folder, mark, bound, arrival)
+    return desk._replace(mark=mark, bound=NEVER if engine.horizon is None else mark - engine.horizon)
 
 
 def _land(spark: SparkSession, origins: Sequence[_Origin]) -> None:

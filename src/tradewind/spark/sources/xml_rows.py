@@ -50,6 +50,8 @@ def parse(part: Part, reading: Reading) -> Iterator[Found]:
         reason = f"{error}; the rest of the file was not read"
     except UNREADABLE as error:
         reason = unreadable(error)
+    except (LookupError, ValueError) as error:  # it names an encoding that there is not, or one that expat cannot read
+        reason = f"broken XML: {error}; the rest of the file was not read"
     found = document.found()
     if reason is not None:
         found = found._replace(letters=[*found.letters, Letter(document.number, reason, document.unread())])

@@ -1,0 +1,95 @@
+"""Damaged Parquet files in runs: what can be read is delivered, and a single file stops nobody."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+import tradewind as tw
+from tests.runtime.deployments import delivered, lay_out, meant, rows
+from tests.spark.sources.batches import Site, bag, declared, parquet, simple
+from tests.spark.sources.damaging import damage, damaged_pages, whole
+from tests.spark.sources.writing import SIMPLE
+from tradewind.errors import DataError
+from tradewind.runtime.live import Live
+from tradewind.spark.sources.damage import may_be_damage
+from tradewind.spark.sources.survey import arrivals
+
+pytestmark = pytest.mark.spark
+
+FILE = """
+sites: {here: {cores: 2}}
+streams:
+  requests:
+    schema: ts TIMESTAMP, domain STRING, bytes BIGINT, status INT
+    time: ts
+    late_by: 10 seconds
+    on_bad: ON_BAD
+    at: {here: {format: parquet, path: data/requests}}
+queries:
+  per_domain:
+    sql: SELECT domain, count(*) AS hits, sum(bytes) AS bytes, max(ts) AS last, max(status) AS s FROM requests GROUP BY domain
+    deliver: {site: here, format: parquet, path: out/per_domain}
+"""  # noqa: E501 - as people write it
+
+
+def laid_out(folder: Path, given: list[tuple], on_bad: str) -> Path:
+    """Rows in four files, of which the second is damaged."""
+    path = lay_out(folder, given, FILE.replace("ON_BAD", on_bad), files=4)
+    bad = folder / "data" / "requests" / "part-001.parquet"
+    bad.write_bytes(damaged_pages(bad.read_bytes()))
+    return path
+
+
+def test_a_damaged_file_is_a_dead_letter_and_the_run_goes_on(spark, tmp_path) -> None:
+    given = rows(8000, 1)
+    path = laid_out(tmp_path, given, "dead_letter")
+    state = tmp_path / "state"
+    with Live(tw.deployment(path), state=state, spark=spark) as live:
+        live.wait()
+        read = live.read()["requests", "here"]
+    assert (read.rows, read.bad) == (6000, 1)
+    assert delivered(path) == meant(path, [*given[:2000], *given[4000:]])
+    [letter] = [json.loads(line) for one in state.rglob("*.jsonl") for line in one.read_text().splitlines()]
+    assert letter["file"].endswith("part-001.parquet")
+    assert letter["reason"].startswith("row group 0: the file cannot be read: ")
+
+
+def test_a_damaged_file_is_named_where_it_ends_the_run(spark, tmp_path) -> None:
+    path = laid_out(tmp_path, rows(8000, 1), "fail")
+    with (
+        pytest.raises(DataError, match=r"part-001.parquet.*row group 0"),
+        Live(tw.deployment(path), state=tmp_path / "state", spark=spark) as live,
+    ):
+        live.wait()
+
+
+def test_any_damage_is_found_and_found_again(spark, tmp_path) -> None:
+    chance = random.Random(7)
+    stream = declared(SIMPLE, on_bad="dead_letter", a={"format": "parquet", "path": "p"})
+    good = parquet(tmp_path / "p" / "good.parquet", simple(30))
+    for number in range(12):
+        site = Site(spark, stream, tmp_path / str(number))
+        bad = tmp_path / "p" / f"bad-{number}.parquet"
+        whole(bad, "parquet", simple(200), chance)
+        damage(bad, chance)
+        try:
+            read = site.read(a=[good, bad])
+        except Exception as error:
+            assert may_be_damage(error), error  # noqa: PT017 - most damage is none that Spark notices
+            again = []
+            for _ in range(2):
+                found = arrivals(
+                    spark, site.readers, [[good, bad]], site.engine, site.folder, site.batch, [0], arrival=False,
+                    direct=False,
+                )  # fmt: skip
+                letters = (site.folder / "dead_letters" / "s" / f"batch-{site.batch:08}.jsonl").read_text()
+                again.append((bag(site._rows(found.arrived["s"]["a"].rows)), letters))
+                assert len(letters.splitlines()) == 1
+            assert again[0] == again[1]
+            assert not bag(simple(30)) - again[0][0]
+        else:
+            assert len(read.rows["a"]) == 230 or read.surveys["a"].bad == 1
