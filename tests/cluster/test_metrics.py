@@ -26,7 +26,7 @@ FULL = SiteReport(
         LinkTold(start="sin", end="hq", reached=False),
     ],
     answers={"top": AnswerTold(final=10, tentative=2, settled=5e6, newest=8e6), "quiet": AnswerTold()},
-    read=[ReadTold(stream="requests", rows=900, bad=1, late=2, dropped=3)],
+    read=[ReadTold(stream="requests", rows=900, bad=1, late=2, dropped=3, missing_files=4)],
 )  # fmt: skip
 
 
@@ -73,6 +73,7 @@ def test_an_agent_tells_all_of_its_report_in_base_units():
         "tradewind_fragment_batches_total": {("hq", "hq-1"): 42.0},
         "tradewind_fragment_batch_seconds": {("hq", "hq-1"): 0.25, ("hq", "hq-2"): 0.0},
         "tradewind_stream_dropped_rows_total": {("hq", "requests"): 3.0},
+        "tradewind_stream_missing_files_total": {("hq", "requests"): 4.0},
         "tradewind_link_up": {("ams", "hq"): 1.0, ("sin", "hq"): 0.0},
         "tradewind_link_bytes_total": {("ams", "hq"): 5_000.0, ("sin", "hq"): 0.0},
         "tradewind_link_backlog_bytes": {("ams", "hq"): 12.0, ("sin", "hq"): 0.0},

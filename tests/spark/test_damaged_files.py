@@ -78,7 +78,7 @@ def test_any_damage_is_found_and_found_again(spark, tmp_path) -> None:
         damage(bad, chance)
         try:
             read = site.read(a=[good, bad])
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever Spark makes of it
             assert may_be_damage(error), error  # noqa: PT017 - most damage is none that Spark notices
             again = []
             for _ in range(2):
@@ -93,3 +93,38 @@ def test_any_damage_is_found_and_found_again(spark, tmp_path) -> None:
             assert not bag(simple(30)) - again[0][0]
         else:
             assert len(read.rows["a"]) == 230 or read.surveys["a"].bad == 1
+
+
+def test_a_file_that_is_gone_before_it_is_read_is_counted_and_named(spark, tmp_path) -> None:
+    stream = declared(SIMPLE, a={"format": "parquet", "path": "p"}, b={"format": "json", "path": "q"})
+    there = parquet(tmp_path / "p" / "a.parquet", simple(30))
+    site = Site(spark, stream, tmp_path)
+    read = site.read(a=[there, tmp_path / "p" / "gone.parquet"], b=[tmp_path / "q" / "gone.json"])
+    assert [read.surveys[origin].missing_files for origin in ("a", "b")] == [1, 1]
+    assert len(read.rows["a"]) == 30
+    [first, second] = read.found.warnings
+    assert f"'a': {tmp_path}/p/gone.parquet was there and is gone" in first
+    assert "q/gone.json" in second
+    assert site.read(a=[there]).found.warnings == []
+
+
+def test_a_run_tells_of_files_that_spark_leaves_out_without_a_word(spark, tmp_path) -> None:
+    """Spark lists a file, and it is gone when the batch that should hold it is planned."""
+    given = rows(400, 2)
+    path = lay_out(tmp_path, given, FILE.replace("ON_BAD", "fail"), files=4)
+    gone = tmp_path / "data" / "requests" / "part-002.parquet"
+    text = path.read_text().replace("path: data/requests", "path: data/requests, options: {max_files_per_batch: 1}")
+    path.write_text(text)
+    reports = []
+
+    def on_batch(report) -> None:
+        reports.append(report)
+        gone.unlink(missing_ok=True)
+
+    with Live(tw.deployment(path), state=tmp_path / "state", spark=spark, on_batch=on_batch) as live:
+        live.wait()
+        read = live.read()["requests", "here"]
+    assert (read.rows, read.missing_files) == (300, 1)
+    [warning] = [one for report in reports for one in report.warnings]
+    assert str(gone) in warning
+    assert delivered(path) == meant(path, [*given[:200], *given[300:]])

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _SECOND = 1_000_000
 _OFTEN = 0.5
 """Seconds between two looks at a run of many sites on a terminal."""
+_COUNTED = ("rows", "bad", "late", "dropped", "missing_files")
+"""What is counted of each stream at each origin."""
 _SELDOM = 2.0
 """Seconds between two lines about a run of many sites."""
 _RARELY = 30.0
@@ -49,6 +51,7 @@ class Progress:
         self._last_line = ""
         drawn = sys.stderr.isatty() and not quiet and say is None
         self._board = Board(Console(stderr=True, highlight=False)) if drawn else None
+        self._warned: set[str] = set()
         self.batches = 0
         self.origins: dict[tuple[str, str], dict[str, int]] = {}
 
@@ -68,11 +71,16 @@ class Progress:
         self.batches += 1
         rows = 0
         for place, survey in report.origins.items():
-            counted = self.origins.setdefault(place, {"rows": 0, "bad": 0, "late": 0, "dropped": 0})
+            counted = self.origins.setdefault(place, dict.fromkeys(_COUNTED, 0))
             for what in counted:
                 counted[what] += getattr(survey, what)
             rows += survey.rows
         self._note_times(report)
+        for warning in report.warnings:
+            # A stream that several fragments read is the same stream.
+            if warning not in self._warned:
+                self._warned.add(warning)
+                self.say(f"warning: {warning}", level="warning")
         if report.fragment:
             return  # of many sites a line from time to time tells more
         rate = rows / report.seconds if report.seconds else 0.0
@@ -168,10 +176,10 @@ class Progress:
         batches = "1 batch" if self.batches == 1 else f"{self.batches:,} batches"
         self.say(f"{words[how]}: {rows:,} rows in {batches}, {seconds:.1f} s", rows=rows, seconds=round(seconds, 3))
         for (stream, origin), one in self.origins.items():
-            if one["bad"] or one["late"]:
-                self.say(
-                    f"  {stream} at {origin}: {one['bad']:,} bad, {one['late']:,} late, {one['dropped']:,} dropped"
-                )
+            if one["bad"] or one["late"] or one["missing_files"]:
+                counted = f"{one['bad']:,} bad, {one['late']:,} late, {one['dropped']:,} dropped"
+                missing = f", {one['missing_files']:,} missing files" if one["missing_files"] else ""
+                self.say(f"  {stream} at {origin}: {counted}{missing}")
 
     def close(self) -> None:
         """Take away what is only drawn while it goes on."""
@@ -182,8 +190,7 @@ class Progress:
         """The run as plain data; what was read counts through all runs of the same state."""
         streams: dict[str, dict[str, Any]] = {}
         for (stream, origin), one in read.items():
-            counted = {"rows": one.rows, "bad": one.bad, "late": one.late, "dropped": one.dropped}
-            streams.setdefault(stream, {})[origin] = counted
+            streams.setdefault(stream, {})[origin] = {what: getattr(one, what) for what in _COUNTED}
         queries = {
             name: {"rows": one.final + one.tentative, "final": one.final, "tentative": one.tentative}
             for name, one in totals.items()

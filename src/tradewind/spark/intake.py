@@ -30,6 +30,7 @@ class Taken:
     """Rows by channel."""
     positions: Mapping[str, int]
     closed: Mapping[str, Any]
+    warnings: Sequence[str] = ()
 
     @property
     def rows(self) -> int:
@@ -97,7 +98,7 @@ class Intake:
                 closed[name] = _plain(last) if last is not None and last.closing else None
             arrived |= _arrived(self.inlets, engine, data)
             positions.update(ends)
-        return Taken(arrived, found.surveys, rows, positions, closed)
+        return Taken(arrived, found.surveys, rows, positions, closed, found.warnings)
 
     def closing(self, engine: Engine) -> Mapping[str, Mapping[str, Arrived]]:
         """What holds on the channels if nothing more comes."""

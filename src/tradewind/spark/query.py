@@ -59,6 +59,7 @@ class Report:
     """Rows that came, by channel."""
     fragment: str = ""
     site: str = ""
+    warnings: Sequence[str] = ()
 
 
 @dataclass(slots=True)
@@ -179,7 +180,11 @@ class Running:
             self.intake.inlets.done({c: n for c, n in taken.positions.items() if n != before.get(c)})
         shutil.rmtree(self.folder / "closing", ignore_errors=True)
         seconds = time.perf_counter() - begin
-        self.on_batch(Report(batch, seconds, taken.surveys, self.engine.marks, self.totals, taken.channels))
+        self.on_batch(
+            Report(
+                batch, seconds, taken.surveys, self.engine.marks, self.totals, taken.channels, warnings=taken.warnings
+            )
+        )
 
     def _advance(self, query: StreamingQuery, batch: int) -> Taken:
         """Do a batch up to its commit. Spark reads Parquet files as they are; where it fails at that, all is done again

@@ -61,6 +61,7 @@ METRICS: dict[str, Metric] = {
     "tradewind_stream_bad_rows_total": Metric("counter", _STREAM, "Those that could not be read."),
     "tradewind_stream_late_rows_total": Metric("counter", _STREAM, "Those that came late."),
     "tradewind_stream_dropped_rows_total": Metric("counter", _STREAM, "Those that came too late to count."),
+    "tradewind_stream_missing_files_total": Metric("counter", _STREAM, "Files that were gone before they were read."),
     "tradewind_link_up": Metric("gauge", _LINK, "Whether the far end of a link answers."),
     "tradewind_link_bytes_total": Metric("counter", _LINK, "Bytes of rows that crossed a link."),
     "tradewind_link_control_bytes_total": Metric("counter", _LINK, "Other bytes that crossed a link."),
@@ -132,6 +133,7 @@ def _of_streams(site: str, read: Iterable[ReadTold]) -> Iterator[Sample]:
         yield sample("tradewind_stream_bad_rows_total", one.bad, site, one.stream)
         yield sample("tradewind_stream_late_rows_total", one.late, site, one.stream)
         yield sample("tradewind_stream_dropped_rows_total", one.dropped, site, one.stream)
+        yield sample("tradewind_stream_missing_files_total", one.missing_files, site, one.stream)
 
 
 def _of_link(link: Mapping[str, Any]) -> Iterator[Sample]:

@@ -81,6 +81,7 @@ class ReadTold(_Told):
     dropped: Count = 0
     earliest: int | None = None
     latest: int | None = None
+    missing_files: Count = 0
 
 
 class ChannelTold(_Told):

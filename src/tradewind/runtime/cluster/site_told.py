@@ -43,7 +43,7 @@ def read_of(sites: Sites) -> list[ReadTold]:
     return [
         ReadTold(
             stream=stream, rows=one.rows, bad=one.bad, late=one.late, dropped=one.dropped, earliest=one.earliest,
-            latest=one.latest,
+            latest=one.latest, missing_files=one.missing_files,
         )
         for (stream, _), one in sites.read.items()
     ]  # fmt: skip

@@ -16,9 +16,11 @@ _SIGNS = (
 
 
 def may_be_damage(error: BaseException) -> bool:
-    """Whether a batch may have failed because Spark read a damaged file. A batch that is done again for nothing fails
-    again; one that is not leaves a whole site behind a single file.
+    """Whether a batch may have failed because a file is damaged, or gone since it was listed. A batch that is done
+    again for nothing fails again; one that is not leaves a whole site behind a single file.
     """
     if isinstance(error, TradewindError):
         return False
-    return isinstance(error, UnicodeDecodeError | pa.ArrowInvalid) or any(sign in str(error) for sign in _SIGNS)
+    return isinstance(error, UnicodeDecodeError | pa.ArrowInvalid | FileNotFoundError) or any(
+        sign in str(error) for sign in _SIGNS
+    )

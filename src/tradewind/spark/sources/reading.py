@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -10,7 +11,7 @@ from urllib.parse import unquote
 from pyspark.sql import DataFrame, SparkSession
 
 from tradewind.algebra.operators.core import Source
-from tradewind.errors import DataError, InputError, TradewindError
+from tradewind.errors import InputError, TradewindError
 from tradewind.frontends.deployment.deployment import DeclaredStream, Deployment
 from tradewind.frontends.deployment.formats import checked
 from tradewind.spark.sources.bounds import Bounds
@@ -95,8 +96,10 @@ def check_readable(found: Deployment, base: Path, state: Path, *, wait: bool) ->
 
 
 def files_of(leaf: Any) -> list[Path]:
-    """The new files of a source in a batch, by its place in the batch's plan, in the order in which they came."""
-    return sorted({local(uri) for uri in _uris(leaf)}, key=_when)
+    """The new files of a source in a batch, by its place in the batch's plan, in the order in which they came. Those
+    that are gone by now are the last.
+    """
+    return sorted({local(uri) for uri in (*_uris(leaf), *_gone(leaf))}, key=_when)
 
 
 def names_of(leaf: Any) -> list[str]:
@@ -110,14 +113,24 @@ def _uris(leaf: Any) -> list[str]:
     return list(leaf.relation().location().inputFiles())
 
 
-def _when(file: Path) -> tuple[int, str]:
+def _gone(leaf: Any) -> list[str]:
+    """The files that Spark has listed for a batch and leaves out of it without a word, since they are gone."""
+    if leaf.getClass().getSimpleName() != "LogicalRelation":
+        return []
+    location = leaf.relation().location()
+    listed = location.rootPaths()
+    if listed.size() == len(location.inputFiles()):
+        return []
+    paths = [listed.apply(place).toUri().toString() for place in range(listed.size())]
+    return [uri for uri in paths if not local(uri).exists()]
+
+
+def _when(file: Path) -> tuple[float, str]:
     """When Spark takes a file: by the time of its last change in milliseconds, then by name."""
     try:
         return file.stat().st_mtime_ns // 1_000_000, str(file)
     except FileNotFoundError:
-        raise DataError(
-            f"{file} was there and is gone before it was read.", hint="leave files until a run has read them."
-        ) from None
+        return math.inf, str(file)
 
 
 def local(uri: str) -> Path:

@@ -28,7 +28,8 @@ from tradewind.spark.types import quote
 
 class Survey(NamedTuple):
     """What came from an origin: good rows, bad records, rows behind the mark that stood, those of them that come too
-    late to count, and the first and last event time in microseconds since 1970.
+    late to count, the first and last event time in microseconds since 1970, and files that were gone before they could
+    be read.
     """
 
     rows: int = 0
@@ -37,6 +38,7 @@ class Survey(NamedTuple):
     dropped: int = 0
     earliest: int | None = None
     latest: int | None = None
+    missing_files: int = 0
 
     def __add__(self, more: Survey) -> Survey:  # type: ignore[override] # of tuples nobody has a use for
         """Both together."""
@@ -49,6 +51,7 @@ class Survey(NamedTuple):
             self.dropped + more.dropped,
             min(ends, default=None),
             max(lasts, default=None),
+            self.missing_files + more.missing_files,
         )
 
 
@@ -58,6 +61,8 @@ class Arrivals:
 
     arrived: Mapping[str, Mapping[str, Arrived]]
     surveys: Mapping[tuple[str, str], Survey]
+    warnings: Sequence[str] = ()
+    """What whoever runs this should know."""
 
 
 @dataclass(slots=True)
@@ -97,10 +102,13 @@ def arrivals(  # noqa: PLR0917 - all that a batch is, given once
     """
     shutil.rmtree(folder / "landed", ignore_errors=True)
     origins = []
+    missing = {}
     for number, reader, files in zip(numbers, readers, given, strict=True):
-        if files:
+        there = [file for file in files if file.exists()]
+        missing[reader.stream, reader.origin] = sorted({*files} - {*there})
+        if there:
             desk = _desk(reader, engine, Desk(number, folder / "landed" / str(number), arrival=arrival, direct=direct))
-            origins.append(_Origin(reader, desk, reader.plan(spark, files, desk)))
+            origins.append(_Origin(reader, desk, reader.plan(spark, there, desk)))
     _land(spark, origins)
     _judge(origins, folder / "dead_letters", batch)
     surveys = {(reader.stream, reader.origin): Survey() for reader in readers}
@@ -110,7 +118,15 @@ def arrivals(  # noqa: PLR0917 - all that a batch is, given once
         surveys[reader.stream, reader.origin] = survey
         mark = NEVER if survey.latest is None else survey.latest - reader.source.late_by
         arrived.setdefault(reader.stream, {})[reader.origin] = Arrived(_rows(spark, origin), mark, survey.late > 0)
-    return Arrivals(arrived, surveys)
+    surveys = {place: one._replace(missing_files=len(missing[place])) for place, one in surveys.items()}
+    return Arrivals(arrived, surveys, [_missing(*place, file) for place, some in missing.items() for file in some])
+
+
+def _missing(stream: str, origin: str, file: Path) -> str:
+    return (
+        f"stream {stream!r} at {origin!r}: {file} was there and is gone before it was read; its rows are missing. "
+        "Hint: leave files until a run has read them."
+    )
 
 
 def _desk(reader: OriginReader, engine: Engine, desk: Desk) -> Desk:
