@@ -13,6 +13,7 @@ from tests.runtime.deployments import delivered, lay_out, meant, rows
 from tests.spark.sources.batches import Site, bag, declared, parquet, simple
 from tests.spark.sources.damaging import damage, damaged_pages, whole
 from tests.spark.sources.writing import SIMPLE
+from tradewind.algebra.schema import parse_schema
 from tradewind.errors import DataError
 from tradewind.runtime.live import Live
 from tradewind.spark.sources.damage import may_be_damage
@@ -128,3 +129,12 @@ def test_a_run_tells_of_files_that_spark_leaves_out_without_a_word(spark, tmp_pa
     [warning] = [one for report in reports for one in report.warnings]
     assert str(gone) in warning
     assert delivered(path) == meant(path, [*given[:200], *given[300:]])
+
+
+def test_a_column_that_the_first_file_lacks_is_told_once(spark, tmp_path) -> None:
+    schema = parse_schema("ts TIMESTAMP, key STRING, v BIGINT", "ts")
+    files = [parquet(tmp_path / "p" / f"{number}.parquet", simple(5)) for number in range(3)]
+    site = Site(spark, declared(schema, a={"format": "parquet", "path": "p"}), tmp_path)
+    [warning] = site.read(a=files[:2]).found.warnings
+    assert warning.startswith(f"stream 's' at 'a': {files[0]} has no column 'key', which is NULL then. Hint: ")
+    assert site.read(a=files[2:]).found.warnings == []

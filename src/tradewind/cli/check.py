@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -31,14 +32,18 @@ def check(file: File, as_json: AsJson = False) -> None:
             typer.echo(json.dumps({"ok": False, "problems": problems(error.problems)}, indent=2))
             raise typer.Exit(2) from None
         raise
+    # Loaded on use: other commands look at no data.
+    of_data: list[str] = importlib.import_module("tradewind.runtime.looking").warnings_of(found)
     if as_json:
         queries = {name: str(query.operator.schema) for name, query in found.queries.items()}
-        data = {"ok": True, "problems": [], "warnings": problems(warnings), "queries": queries}
-        typer.echo(json.dumps(data, indent=2))
+        data = {"ok": True, "problems": [], "warnings": [*problems(warnings), *({"what": one} for one in of_data)]}
+        typer.echo(json.dumps({**data, "queries": queries}, indent=2))
         return
-    for warning in warnings:
+    told = [*map(str, warnings), *of_data]
+    for warning in told:
         typer.echo(f"warning: {warning}", err=True)
-    typer.echo(f"{file}: {summary(found)}; {_counted(len(warnings), 'warning') if warnings else 'no problems'}.")
+    more = f", {_counted(len(told), 'warning')}" if told else ""
+    typer.echo(f"{file}: {summary(found)}; no problems{more}.")
 
 
 def _warnings(file: Path, found: Deployment) -> tuple[Problem, ...]:

@@ -22,6 +22,7 @@ from tradewind.spark.sources.converted import converter_of
 from tradewind.spark.sources.csv_records import header_of
 from tradewind.spark.sources.footers import Footer, footer_of
 from tradewind.spark.sources.generator import FIRST, Generated, TriggerFiles, begun, follow, leave, merged, span_of
+from tradewind.spark.sources.lacking import lacking
 from tradewind.spark.sources.landing import SPLIT, Task
 from tradewind.spark.sources.nested import FaultError
 from tradewind.spark.sources.parsing import Reading
@@ -94,6 +95,10 @@ class _Reader:
     def close(self) -> None:
         """Nothing to give back."""
 
+    def warnings(self, _: Sequence[Path]) -> list[str]:
+        """Nothing to warn of."""
+        return []
+
     def landed(self, spark: SparkSession, desk: Desk) -> DataFrame:
         """The rows that were landed, in the order in which they stood in their files."""
         frame = spark.read.schema(self._shape).parquet(literal(desk.folder / "rows"))
@@ -111,6 +116,7 @@ class FileReader(_Reader):
         self._options = options
         self._reading = Reading(self._schema, options)
         self._landing = "parquet" if self.format == "push" else self.format
+        self._first: Path | None = None
         if self.format in CONVERTED:
             takes_bytes = converter_of(self._reading).record_bytes is not None
             if takes_bytes != (self.format == "binary"):
@@ -125,6 +131,18 @@ class FileReader(_Reader):
     def tracked(self, spark: SparkSession, *, wait: bool = False) -> DataFrame:
         """A streaming frame over the files."""
         return tracked_files(spark, self._place, self._options, wait=wait)
+
+    def warnings(self, files: Sequence[Path]) -> list[str]:
+        """At the first file, also if its batch is done again: the declared columns that it lacks."""
+        if not files or self._first not in (None, files[0]):
+            return []
+        self._first = files[0]
+        found = lacking(files[:1], self.format, self._options, self.source.schema)
+        return [
+            f"stream {self.stream!r} at {self.origin!r}: {files[0]} has no column {name!r}, which is NULL then. "
+            f"Hint: {hint}"
+            for name, hint in found
+        ]
 
     def plan(self, spark: SparkSession, files: Sequence[Path], desk: Desk) -> Plan:
         """Parquet is read as it is where it can be; everything else is landed."""

@@ -42,6 +42,9 @@ class OriginReader(Protocol):
     def landed(self, spark: SparkSession, desk: Desk) -> DataFrame:
         """The rows that were landed."""
 
+    def warnings(self, files: Sequence[Path]) -> list[str]:
+        """What whoever runs this should know of new files, each once."""
+
     def close(self) -> None:
         """Nothing more is wanted from this origin."""
 

@@ -103,9 +103,12 @@ def arrivals(  # noqa: PLR0917 - all that a batch is, given once
     shutil.rmtree(folder / "landed", ignore_errors=True)
     origins = []
     missing = {}
+    warnings: list[str] = []
     for number, reader, files in zip(numbers, readers, given, strict=True):
         there = [file for file in files if file.exists()]
         missing[reader.stream, reader.origin] = sorted({*files} - {*there})
+        warnings += [_missing(reader, file) for file in missing[reader.stream, reader.origin]]
+        warnings += reader.warnings(there)
         if there:
             desk = _desk(reader, engine, Desk(number, folder / "landed" / str(number), arrival=arrival, direct=direct))
             origins.append(_Origin(reader, desk, reader.plan(spark, there, desk)))
@@ -119,13 +122,13 @@ def arrivals(  # noqa: PLR0917 - all that a batch is, given once
         mark = NEVER if survey.latest is None else survey.latest - reader.source.late_by
         arrived.setdefault(reader.stream, {})[reader.origin] = Arrived(_rows(spark, origin), mark, survey.late > 0)
     surveys = {place: one._replace(missing_files=len(missing[place])) for place, one in surveys.items()}
-    return Arrivals(arrived, surveys, [_missing(*place, file) for place, some in missing.items() for file in some])
+    return Arrivals(arrived, surveys, warnings)
 
 
-def _missing(stream: str, origin: str, file: Path) -> str:
+def _missing(reader: OriginReader, file: Path) -> str:
     return (
-        f"stream {stream!r} at {origin!r}: {file} was there and is gone before it was read; its rows are missing. "
-        "Hint: leave files until a run has read them."
+        f"stream {reader.stream!r} at {reader.origin!r}: {file} was there and is gone before it was read; its "
+        "rows are missing. Hint: leave files until a run has read them."
     )
 
 

@@ -1,0 +1,44 @@
+"""Warnings about data before a deployment runs."""
+
+from __future__ import annotations
+
+import json
+
+from typer.testing import CliRunner
+
+from tests.runtime.deployments import lay_out, rows
+from tradewind.cli.main import app
+
+FILE = """
+sites: {here: {cores: 2}}
+streams:
+  requests:
+    schema: ts TIMESTAMP, domain STRING, bytes BIGINT, status INT
+    time: ts
+    at: {here: {format: parquet, path: data/requests}}
+queries:
+  all:
+    sql: SELECT ts, domain, bytes FROM requests
+    deliver: {site: here, format: parquet, path: out/all}
+"""
+
+
+def test_check_warns_of_a_folder_that_is_not_there(tmp_path) -> None:
+    path = tmp_path / "shop.yaml"
+    path.write_text(FILE)
+    checked = CliRunner().invoke(app, ["check", str(path)])
+    assert checked.exit_code == 0
+    assert f"warning: streams.requests.at.here: there is no {tmp_path}/data/requests yet." in checked.stderr
+    assert "no problems, 1 warning." in checked.stdout
+    assert not (tmp_path / "data").exists()
+
+
+def test_check_warns_of_columns_that_no_file_has(tmp_path) -> None:
+    path = lay_out(tmp_path, rows(20, 1), FILE, files=2)
+    assert "no problems." in CliRunner().invoke(app, ["check", str(path)]).stdout
+    path.write_text(FILE.replace("domain STRING", "domian STRING").replace("domain,", "domian,"))
+    checked = CliRunner().invoke(app, ["check", str(path), "--json"])
+    assert checked.exit_code == 0
+    [warning] = json.loads(checked.stdout)["warnings"]
+    assert warning.startswith("streams.requests.at.here: no file that was looked at has column 'domian'")
+    assert "did you mean 'domain'?" in warning
