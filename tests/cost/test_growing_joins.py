@@ -107,7 +107,7 @@ def test_check_warns_and_exits_with_0(tmp_path: Path, capsys: pytest.CaptureFixt
     file.write_text(declared(JOIN.format(how="", bound=""), rate="{rows_per_second: 1}"), encoding="utf-8")
     check(file)
     said = capsys.readouterr()
-    assert "; 1 warning." in said.out
+    assert ", 1 warning." in said.out
     assert said.err.startswith(
         f"warning: {file}:9:3 queries.q: the state of 'join on ticker = ticker_q' grows for ever"
     )

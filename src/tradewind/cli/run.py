@@ -96,6 +96,8 @@ def _ran(live: Live, limit: float | None, progress: Progress, story: Story) -> t
     # Spark takes the signals for itself when it starts, so they are taken after it.
     with live, _interruptible() as interrupted:
         progress.say(f"running {live.file} at {_where(live)}; state in {live.state}")
+        for warning in live.warnings:
+            progress.say(f"warning: {warning}", level="warning")
         for line in live.planned.figures if live.planned is not None else ():
             progress.say(f"  {line}")
         # Loaded on use: other commands do not need what runs.

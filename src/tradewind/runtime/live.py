@@ -26,6 +26,7 @@ from tradewind.runtime.answers import Answers
 from tradewind.runtime.asked import added, asking, asking_also, horizon_of
 from tradewind.runtime.attachments import Attachment, earlier, note
 from tradewind.runtime.identity import claim, identity, reclaim
+from tradewind.runtime.looking import missing_places
 from tradewind.runtime.places import prepare, refuse_clashes, refuse_foreign, refuse_own, sink_of
 from tradewind.runtime.planned import Planned, planned
 from tradewind.runtime.published import Published, published
@@ -78,6 +79,8 @@ class Live:
         refuse_clashes(self._found, self._base)
         refuse_own(self._found, Bounds(self._base, (self.state,)))
         check_readable(self._found, self._base, self.state, wait=not until_done)
+        self.warnings = missing_places(self._found) if not until_done else []
+        """What whoever starts it should know."""
         if fresh:
             start_afresh(self._found, self.state, self._sinks)
         self._answers = Answers()

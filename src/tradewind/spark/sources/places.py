@@ -37,6 +37,8 @@ def tracked_files(
 
     Files in a folder of our `own` are removed once they have been read.
     """
+    if own:
+        place.mkdir(parents=True, exist_ok=True)
     pattern = _pattern(place, wait)
     reader = spark.readStream.format("text").option("latestFirst", "false")
     if options.get("max_files_per_batch") is not None:
@@ -63,8 +65,8 @@ def drop(folder: Path, name: str, last: int, size: int = 0) -> int:
     return time
 
 
-def _one_file(place: Path) -> str:
-    """A pattern that only one file is like: Spark's streams are over folders and patterns."""
+def _only(place: Path) -> str:
+    """A pattern that only one file or folder is like: Spark's streams are over folders that are there, and patterns."""
     sign = next((sign for sign in place.name if sign.isalnum()), None)
     if sign is None:
         raise InputError(f"{place} cannot be watched by itself.", hint="give the path of its folder.")
@@ -83,13 +85,13 @@ def _is_pattern(place: Path) -> bool:
 
 
 def _pattern(place: Path, wait: bool) -> str:
+    """What Spark watches. A place that is not there yet is waited for, and never made: its path may be a mistake."""
     if place.is_file():
-        return _one_file(place)
+        return _only(place)
     if place.exists():
         return literal(place)
     if _is_pattern(place):
         return str(place)
     if not wait:
         require_there(place)
-    place.mkdir(parents=True)
-    return literal(place)
+    return _only(place)
