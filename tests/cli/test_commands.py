@@ -1,6 +1,7 @@
 """What the commands print, and with which exit codes."""
 
 import json
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -27,7 +28,10 @@ def test_there_are_at_least_eight_examples() -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_check_and_explain_with_a_picture(path: Path, tmp_path: Path) -> None:
     checked = tradewind("check", path)
-    assert (checked.returncode, checked.stderr) == (0, "")
+    # The data of an example are made when it is tried; that they are not there yet is all there is to say.
+    assert checked.returncode == 0
+    for line in checked.stderr.splitlines():
+        assert re.match(r"warning: streams\.\w+\.at\.[\w-]+: there is no .* yet\b", line), line
     assert "no problems" in checked.stdout
     picture = tmp_path / "graph.svg"
     explained = tradewind("explain", path, "--svg", picture)

@@ -33,6 +33,16 @@ def test_check_warns_of_a_folder_that_is_not_there(tmp_path) -> None:
     assert not (tmp_path / "data").exists()
 
 
+def test_a_stream_with_many_missing_places_is_warned_of_once(tmp_path) -> None:
+    path = tmp_path / "shop.yaml"
+    more = "here: {cores: 2}, there: {cores: 2}"
+    places = "here: {format: parquet, path: data/a}, there: {format: parquet, path: data/b}"
+    text = FILE.replace("here: {cores: 2}", more).replace("here: {format: parquet, path: data/requests}", places)
+    path.write_text(text.replace("streams:", "links: [{between: [here, there], mbps: 100, ms: 1}]\nstreams:"))
+    [warning] = CliRunner().invoke(app, ["check", str(path)]).stderr.splitlines()
+    assert f"there is no {tmp_path}/data/a yet (nor 1 other places of this stream)." in warning
+
+
 def test_check_warns_of_columns_that_no_file_has(tmp_path) -> None:
     path = lay_out(tmp_path, rows(20, 1), FILE, files=2)
     assert "no problems." in CliRunner().invoke(app, ["check", str(path)]).stdout

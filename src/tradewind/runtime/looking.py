@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from tradewind.errors import InputError
@@ -14,31 +15,32 @@ _OWN = ("push", "rate")
 
 def warnings_of(found: Deployment) -> list[str]:
     """Folders and files that are not there, and declared columns that none of an origin's first files has."""
-    warnings = []
+    base = Path(found.name).resolve().parent
+    warnings = _missing(found.streams, base)
     for name, stream in found.streams.items():
-        for origin, place in _places(stream, Path(found.name).resolve().parent).items():
-            where = f"streams.{name}.at.{origin}"
-            if not_there(place):
-                warnings.append(f"{where}: {missing_place(place)}")
-            else:
-                warnings += [f"{where}: {said}" for said in _columns(stream, origin, place)]
+        for origin, place in _places(stream, base).items():
+            warnings += [f"streams.{name}.at.{origin}: {said}" for said in _columns(stream, origin, place)]
     return warnings
 
 
 def missing_places(found: Deployment) -> list[str]:
     """The folders and files of the streams that queries read which are not there."""
-    base = Path(found.name).resolve().parent
-    return [
-        f"streams.{name}.at.{origin}: {missing_place(place)}"
-        for name in found.graph().sources()
-        for origin, place in _places(found.streams[name], base).items()
-        if not_there(place)
-    ]
+    read = {name: found.streams[name] for name in found.graph().sources()}
+    return _missing(read, Path(found.name).resolve().parent)
 
 
-def missing_place(place: Path) -> str:
-    """That something is not there, and may still come."""
-    return f"there is no {place} yet. Hint: create it, or mend the path; a run that goes on waits for it."
+def _missing(streams: Mapping[str, DeclaredStream], base: Path) -> list[str]:
+    """One warning for each stream: of a deployment for other machines all its places may be missing on this one."""
+    warnings = []
+    for name, stream in streams.items():
+        gone = {origin: place for origin, place in _places(stream, base).items() if not_there(place)}
+        for origin, place in list(gone.items())[:1]:
+            more = f" (nor {len(gone) - 1} other places of this stream)" if len(gone) > 1 else ""
+            warnings.append(
+                f"streams.{name}.at.{origin}: there is no {place} yet{more}. Hint: create it, or mend the path; a run "
+                "that goes on waits for it."
+            )
+    return warnings
 
 
 def _places(stream: DeclaredStream, base: Path) -> dict[str, Path]:

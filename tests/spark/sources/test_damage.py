@@ -14,10 +14,10 @@ from tests.spark.sources.damaging import FORMATS, damage, damaged_pages, whole
 from tests.spark.sources.parsed import parsed
 from tests.spark.sources.writing import SIMPLE
 from tradewind.errors import RunError
-from tradewind.spark.sources import columnar
 from tradewind.spark.sources.damage import may_be_damage
 from tradewind.spark.sources.footers import footer_of
 from tradewind.spark.sources.nested import FaultError
+from tradewind.spark.sources.probing import crashes_on
 from tradewind.spark.types import to_arrow
 
 
@@ -82,7 +82,7 @@ def test_what_crashes_its_reader_is_tried_out_by_a_process_of_its_own(tmp_path, 
     path.write_bytes(damaged_pages(path.read_bytes()))
     assert parsed(path, "parquet", SIMPLE, careful=True).letters
     monkeypatch.setattr("tradewind.spark.sources.probing._TRIED", "import os; os.kill(os.getpid(), 11)")
-    assert columnar.crashes_on("_parquet", str(path))
+    assert crashes_on("_parquet", str(path))
     [(_, reason)] = parsed(path, "parquet", SIMPLE, careful=True).reasons
     assert reason.endswith("reading it crashes")
 
