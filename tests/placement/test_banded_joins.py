@@ -145,7 +145,7 @@ def test_the_plan_says_which_orders_it_did_not_weigh():
 
 def test_sums_over_a_plan_do_not_depend_on_the_order_of_its_parts():
     network = Network.of([Place("a"), Place("b")], [Wire("a", "b", 1.0, 1.0, 1.0)])
-    rates = [0.1 * 3**power for power in range(40)]
+    rates = [1e16, *[1.0] * 40]  # added one by one, what comes after the large number is lost
     hops = frozenset(Hop(f"content {number}", 0, rate) for number, rate in enumerate(rates))
     steps = frozenset(Step(f"content {number}", (), "join", 1, rate) for number, rate in enumerate(rates))
     plan = Plan(steps, hops)
