@@ -117,7 +117,7 @@ def all_that_is_said(root: Path, tables: str) -> list[str]:
             try:
                 if bound is not None:
                     said.append(repr(at_site(found, "hq", bound)))
-                address = tables_of(found, "hq", bound and Bounds(bound, within=True))["tables_at"]
+                address = tables_of(found, "hq", None if bound is None else Bounds(bound, within=True))["tables_at"]
                 said += [repr(address), str(address)]
                 # No file is made outside of the root.
                 if bound is not None or "postgresql" in tables or "/nowhere/" in tables:
@@ -126,7 +126,7 @@ def all_that_is_said(root: Path, tables: str) -> list[str]:
                     kept.close()
             except InputError as error:
                 said += told_of(error)
-    return said + records
+    return [*said, *records]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from glob import glob
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,7 @@ from tradewind.runtime.places import refuse_own
 from tradewind.runtime.secrets import tables_of
 from tradewind.spark.sources.bounds import Bounds, alternatives
 from tradewind.spark.sources.readers import Desk
-from tradewind.spark.sources.reading import reader
+from tradewind.spark.sources.reading import Folders, reader
 
 
 @pytest.fixture(scope="module")
@@ -205,14 +206,16 @@ def test_no_path_and_no_pattern_reads_what_is_kept(home, path):
 
 
 def test_a_link_that_came_later_is_not_followed(home):
-
+    spark: Any = None  # files are landed later
     found = deployment(home, stream="data", deliver="answers")
     bounds = Bounds(home, (home / "kept",), within=True)
-    made = reader(found.streams["s"], "s", "hq", home, home / "kept" / "run", bounds=bounds)
+    made = reader(
+        found.streams["s"], "s", "hq", Folders(home, home / "kept" / "run", home / "kept" / "run"), bounds=bounds
+    )
     (home / "data" / "plain.json").write_text("{}")
     link = home / "data" / "later.json"
     link.symlink_to(home / "kept" / "identity" / "key.pem")
-    plan = made.plan(None, [home / "data" / "plain.json", link], Desk(0, home / "landed"))
+    plan = made.plan(spark, [home / "data" / "plain.json", link], Desk(0, home / "landed"))
     link.unlink()
     assert [task.part.file for task in plan.tasks] == [str(home / "data" / "plain.json")]
     assert plan.bad == [(link, "it lies in a folder that Tradewind keeps for itself")]
