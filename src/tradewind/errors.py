@@ -89,7 +89,8 @@ class Problem:
 
 
 class DeploymentError(InputError):
-    """A deployment file with problems; all of them are in `problems`, by line."""
+    """A deployment file with problems; they are in `problems`, by line, and there are at least so many `more`: after
+    some, what is left of a file is not looked at."""
 
     def __init__(
         self,
@@ -99,26 +100,34 @@ class DeploymentError(InputError):
         hint: str | None = None,
         candidates: Iterable[str] = (),
         problems: Iterable[Problem] = (),
+        more: int = 0,
     ) -> None:
         super().__init__(what, where=where, hint=hint, candidates=candidates)
         self.problems = tuple(problems)
+        self.more = more
 
     def __str__(self) -> str:
-        return "\n".join([super().__str__(), *(f"  {problem}" for problem in self.problems)])
+        left_out = [f"  … and at least {self.more:,} more"] if self.more else []
+        return "\n".join([super().__str__(), *(f"  {problem}" for problem in self.problems), *left_out])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild_deployment, (self.what, self.where, self.hint, self.candidates, self.problems)
+        return _rebuild_deployment, (self.what, self.where, self.hint, self.candidates, self.problems, self.more)
 
     def at(self, where: str) -> DeploymentError:
         """The same error with an outer place put before the one it has."""
         joined = f"{where}: {self.where}" if self.where else where
-        return _rebuild_deployment(self.what, joined, self.hint, self.candidates, self.problems)
+        return _rebuild_deployment(self.what, joined, self.hint, self.candidates, self.problems, self.more)
 
 
-def _rebuild_deployment(
-    what: str, where: str | None, hint: str | None, candidates: tuple[str, ...], problems: tuple[Problem, ...]
+def _rebuild_deployment(  # noqa: PLR0917  what is pickled comes back by position
+    what: str,
+    where: str | None,
+    hint: str | None,
+    candidates: tuple[str, ...],
+    problems: tuple[Problem, ...],
+    more: int,
 ) -> DeploymentError:
-    return DeploymentError(what, where=where, hint=hint, candidates=candidates, problems=problems)
+    return DeploymentError(what, where=where, hint=hint, candidates=candidates, problems=problems, more=more)
 
 
 class NoPlanError(InputError):
@@ -144,12 +153,36 @@ class InternalError(TradewindError):
 def closest(name: str, known: Iterable[str]) -> str | None:
     """The known name that `name` was probably meant to be.
 
-    >>> closest("domian", ["domain", "url"])
-    'domain'
+    >>> closest("domian", ["domain", "url"]), closest("decode", ["second"]), closest("any", ["day"])
+    ('domain', None, None)
     """
     by_lower = {one.lower(): one for one in known}
-    found = difflib.get_close_matches(name.lower(), list(by_lower), n=1, cutoff=0.6)
-    return by_lower[found[0]] if found else None
+    found = difflib.get_close_matches(name.lower(), list(by_lower), n=5, cutoff=0.6)
+    return next((by_lower[one] for one in found if _is_slip(name.lower(), one)), None)
+
+
+def _is_slip(name: str, known: str) -> bool:
+    """Whether a name may be a slip of the pen for another: it begins or ends it, or few signs are wrong. Names that
+    only have letters in common, as `decode` and `second` do, are not meant.
+    """
+    short, long = sorted((name, known), key=len)
+    if len(short) >= 3 and (long.startswith(short) or long.endswith(short)):
+        return True
+    return _slips(name, known) <= max(1, min(len(name), len(known)) // 3)
+
+
+def _slips(name: str, known: str) -> int:
+    """How many signs were added, left out, mistaken or swapped with the next."""
+    before: list[int] = []
+    row = list(range(len(known) + 1))
+    for i, sign in enumerate(name, start=1):
+        earlier, before, row = before, row, [i]
+        for j, wanted in enumerate(known, start=1):
+            least = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (sign != wanted))
+            if i > 1 and j > 1 and sign == known[j - 2] and name[i - 2] == wanted:
+                least = min(least, earlier[j - 2] + 1)
+            row.append(least)
+    return row[-1]
 
 
 def unknown(kind: str, name: str, known: Iterable[str], where: str | None = None) -> UnknownNameError:

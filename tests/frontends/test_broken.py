@@ -3,6 +3,7 @@
 The files in `broken/` say themselves what is wrong with them: lines `#! LINE | a part of what is said` at their end.
 """
 
+import pickle
 import random
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tradewind import deployment
+from tradewind.algebra.expressions.parse import forbidden_function
 from tradewind.errors import DeploymentError
 from tradewind.frontends.deployment.check import load, load_bytes
 
@@ -98,6 +100,21 @@ def test_thousands_of_wrong_references_are_not_guessed_at_for_ever():
     assert time.process_time() - begun < 5 * SLOW
     assert len(caught.value.problems) == 200
     assert "The first 200 are listed." in str(caught.value)
+    assert caught.value.more >= 3_000
+    assert f"… and at least {caught.value.more:,} more" in str(caught.value)
+    assert pickle.loads(pickle.dumps(caught.value)).more == caught.value.more
+
+
+@pytest.mark.parametrize("name", ["decode", "any"])
+def test_functions_that_are_only_spelt_with_the_same_letters_are_not_suggested(name):
+    hint = str(forbidden_function(name).hint)
+    assert "did you mean" not in hint
+    assert "docs/expressions.md" in hint
+
+
+@pytest.mark.parametrize(("name", "meant"), [("uper", "upper"), ("lenght", "length"), ("substr1ng", "substring")])
+def test_functions_that_are_misspelt_are_suggested(name, meant):
+    assert f"did you mean {meant}()" in str(forbidden_function(name).hint)
 
 
 def test_a_text_with_lone_surrogates_is_refused():

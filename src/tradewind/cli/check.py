@@ -29,7 +29,8 @@ def check(file: File, as_json: AsJson = False) -> None:
         warnings = _warnings(file, found)
     except DeploymentError as error:
         if as_json:
-            typer.echo(json.dumps({"ok": False, "problems": problems(error.problems)}, indent=2))
+            data = {"ok": False, "problems": problems(error.problems), "more": error.more}
+            typer.echo(json.dumps(data, indent=2))
             raise typer.Exit(2) from None
         raise
     # Loaded on use: other commands look at no data.

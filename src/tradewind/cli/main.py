@@ -102,7 +102,8 @@ def main() -> None:
         for problem in error.problems:
             typer.echo(str(problem), err=True)
         count = len(error.problems)
-        typer.echo(f"{count} problem{'s' if count != 1 else ''}.", err=True)
+        listed = f" They are the first: there are at least {error.more:,} more." if error.more else ""
+        typer.echo(f"{count:,} problem{'s' if count != 1 else ''}.{listed}", err=True)
         sys.exit(BAD_INPUT)
     except InputError as error:
         typer.echo(f"tradewind: {error}", err=True)

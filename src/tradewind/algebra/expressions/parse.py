@@ -304,10 +304,14 @@ def _distinct(name: str, node: exp.Expr, also: frozenset[str]) -> Expression:
     return Call("count_distinct", values)
 
 
+_WORDS = frozenset({"and", "or", "not", "in", "like", "div"})
+"""Operators that are words: nobody calls them."""
+
+
 def forbidden_function(name: str, also: frozenset[str] = frozenset()) -> ForbiddenError:
     """Why a function may not be called, and which one was perhaps meant."""
     reason = REASONS.get(name.lower())
-    known = [*(n for n in FUNCTIONS if n[0].isalpha()), *sorted(also), *ALIASES]
+    known = [*(n for n in FUNCTIONS if n[0].isalpha() and n not in _WORDS), *sorted(also), *ALIASES]
     guess = None if reason else closest(name, known)
     hint = (
         f"did you mean {guess}()?" if guess else "the functions that may be called are listed in docs/expressions.md."

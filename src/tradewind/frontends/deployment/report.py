@@ -34,7 +34,8 @@ class Report:
         found = sorted(self.problems, key=lambda problem: (problem.line, problem.column))
         count = f"{len(found)} problems" if len(found) > 1 else "a problem"
         more = f" The first {MAX_PROBLEMS} are listed." if len(found) > MAX_PROBLEMS else ""
-        raise DeploymentError(f"{self.name} has {count}.{more}", problems=found[:MAX_PROBLEMS])
+        listed = found[:MAX_PROBLEMS]
+        raise DeploymentError(f"{self.name} has {count}.{more}", problems=listed, more=len(found) - len(listed))
 
     def _put(self, line: int, column: int, path: Path, what: str, hint: str | None) -> None:
         keys = ".".join(str(part) for part in path)
