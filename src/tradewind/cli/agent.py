@@ -158,8 +158,8 @@ def _member(site: str, join: str | None, folder: Path, say: Say) -> Membership:
     missing: Path | None = joining.missing_file(join)
     if missing is not None:
         # Agents are started by scripts, and beside the coordinator that writes the file.
-        say(f"site {site}: waiting for the token file {missing}; `{_asking(site)}` prints a token", level="warning")
         with interruptible() as stopping:
+            say(f"site {site}: waiting for the token file {missing}; `{_asking(site)}` prints a token", level="warning")
             while not missing.exists():
                 if stopping.wait(_LOOK):
                     raise typer.Exit

@@ -76,9 +76,7 @@ class Live:
             for name, query in self._found.queries.items()
         }
         self.horizon = horizon_of(self._found)
-        refuse_clashes(self._found, self._base)
-        refuse_own(self._found, Bounds(self._base, (self.state,)))
-        check_readable(self._found, self._base, self.state, wait=not until_done)
+        self._check(self._found, until_done)
         self.warnings = missing_places(self._found) if not until_done else []
         """What whoever starts it should know."""
         if fresh:
@@ -111,6 +109,12 @@ class Live:
             )
         else:
             self._runner = self._many(until_done, reports, network or Network(), spark)
+
+    def _check(self, found: Deployment, until_done: bool) -> None:
+        """Raise what stands in the way of a run, before anything is started."""
+        refuse_clashes(found, self._base)
+        refuse_own(found, Bounds(self._base, (self.state,)))
+        check_readable(found, self._base, self.state, wait=not until_done)
 
     def _many(
         self, until_done: bool, reports: Callable[[Report], None], network: Network, spark: Session | None
