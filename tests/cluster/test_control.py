@@ -149,7 +149,9 @@ def test_answers_that_are_there_already_are_told_before_anything_is_done(coordin
     (tmp_path / "data").mkdir()
     root = tmp_path / "site"
     (root / "out" / "all").mkdir(parents=True)
-    with at_work(coordinator, "hq", tmp_path / "hq", partial(answered, site="hq", root=root)) as agent:
+    with at_work(
+        coordinator, "hq", tmp_path / "hq", partial(answered, site="hq", root=root, state=tmp_path / "hq")
+    ) as agent:
         eventually("it reports", lambda: agent.look() >= 0 and bool(coordinator.registry.alive(coordinator.clock())))
         assert coordinator.difference(FILE, "shop.yaml")["delivered"] == []
         (root / "out" / "all" / "batch-00000000-0.json").write_text("{}")
