@@ -211,7 +211,7 @@ def test_headers_that_stay_incomplete_end_the_connection(sent: bytes) -> None:
 def test_headers_that_trickle_in_end_the_connection_too_also_of_a_second_request() -> None:
     whole = f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{{}}\r\nAuthorization: Bearer {SECRET}\r\n\r\n"
     with (
-        Served.start(made(), headers_within=0.5) as served,
+        Served.start(made(), headers_within=2.0) as served,
         socket.create_connection(("127.0.0.1", served.port), timeout=30) as caller,
     ):
         caller.sendall(whole.format(served.port).encode())
@@ -239,11 +239,11 @@ def test_headers_that_trickle_in_end_the_connection_too_also_of_a_second_request
 
 def test_a_request_that_takes_long_is_not_cut_off_by_the_time_for_headers() -> None:
     with (
-        Served.start(made(), headers_within=0.2) as served,
+        Served.start(made(), headers_within=2.0) as served,
         httpx.stream("GET", f"http://127.0.0.1:{served.port}/v1/events", headers=AUTHORISED, timeout=30) as got,
     ):
         lines = got.iter_lines()
         said(lines)
-        time.sleep(0.5)
+        time.sleep(2.5)
         assert not got.is_closed
         assert got.status_code == 200
