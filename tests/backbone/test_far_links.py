@@ -329,6 +329,7 @@ def test_a_service_outlives_whatever_it_is_sent(pair, verb, monkeypatch):
     assert seen(a.connection, source) == before
 
 
+@pytest.mark.slow  # gigabytes over one link: on a busy machine it has failed twice for want of an answer
 def test_one_who_asks_for_much_does_not_keep_others_waiting(pair, name):
     a, b = pair["a"], pair["b"]
     source = offered(a, name, "much")
