@@ -49,6 +49,6 @@ def test_check_warns_of_columns_that_no_file_has(tmp_path) -> None:
     path.write_text(FILE.replace("domain STRING", "domian STRING").replace("domain,", "domian,"))
     checked = CliRunner().invoke(app, ["check", str(path), "--json"])
     assert checked.exit_code == 0
-    [warning] = json.loads(checked.stdout)["warnings"]
+    [warning] = [one["what"] for one in json.loads(checked.stdout)["warnings"]]
     assert warning.startswith("streams.requests.at.here: no file that was looked at has column 'domian'")
     assert "did you mean 'domain'?" in warning

@@ -105,7 +105,8 @@ def arrivals(  # noqa: PLR0917 - all that a batch is, given once
     missing = {}
     warnings: list[str] = []
     for number, reader, files in zip(numbers, readers, given, strict=True):
-        there = [file for file in files if file.exists()]
+        # The name of a trigger file tells its rows, whether it is there or not.
+        there = list(files) if reader.format == "rate" else [file for file in files if file.exists()]
         missing[reader.stream, reader.origin] = sorted({*files} - {*there})
         warnings += [_missing(reader, file) for file in missing[reader.stream, reader.origin]]
         warnings += reader.warnings(there)
