@@ -200,9 +200,9 @@ class Stream(Rows):
     # The names that PySpark has for the same: docs/python.md lists them. What Spark means otherwise is not here.
 
     filter = where
-    groupBy = group_by  # noqa: N815
-    selectExpr = select  # noqa: N815
-    unionAll = union  # noqa: N815
+    groupBy = group_by  # noqa: N815 - PySpark's name
+    selectExpr = select  # noqa: N815 - PySpark's name
+    unionAll = union  # noqa: N815 - PySpark's name
 
     @property
     def columns(self) -> list[str]:
@@ -210,22 +210,22 @@ class Stream(Rows):
         return list(self.schema.names)
 
     @place("withColumn")
-    def withColumn(self, name: str, expression: str) -> Stream:  # noqa: N802
+    def withColumn(self, name: str, expression: str) -> Stream:  # noqa: N802 - PySpark's name
         """All columns, and one that is added, or put in the place of the one of that name."""
         return self._extended((), {text(name, "a name"): expression})
 
     @place("withColumns")
-    def withColumns(self, named: Mapping[str, str]) -> Stream:  # noqa: N802
+    def withColumns(self, named: Mapping[str, str]) -> Stream:  # noqa: N802 - PySpark's name
         """All columns, with these added, or put in the place of those of the same name."""
         return self._extended((), texts_by_name(named, "a mapping such as {'name': 'expression'}"))
 
     @place("withColumnRenamed")
-    def withColumnRenamed(self, old: str, new: str) -> Stream:  # noqa: N802
+    def withColumnRenamed(self, old: str, new: str) -> Stream:  # noqa: N802 - PySpark's name
         """The same columns, one of them under another name."""
         return self._on(build.rename(self.operator, {text(old, "a name"): text(new, "a name")}))
 
     @place("withColumnsRenamed")
-    def withColumnsRenamed(self, names: Mapping[str, str]) -> Stream:  # noqa: N802
+    def withColumnsRenamed(self, names: Mapping[str, str]) -> Stream:  # noqa: N802 - PySpark's name
         """The same columns, some of them under other names: `{"old": "new"}`."""
         return self._on(build.rename(self.operator, texts_by_name(names, "a mapping such as {'old': 'new'}")))
 

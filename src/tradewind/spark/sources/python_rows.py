@@ -129,7 +129,7 @@ def _days(value: Any) -> Value:
 
 def _is_missing(value: datetime) -> bool:
     """Whether it is pandas' NaT, which is a datetime and nothing else; it does not even equal itself."""
-    return value != value  # noqa: PLR0124
+    return value != value  # noqa: PLR0124 - only NaN differs from itself
 
 
 def _elements(value: Any, element: DataType) -> Value:
