@@ -62,7 +62,6 @@ KEPT = {
     "kills at random moments": f"{_FAULTS}killed_at_random_moments",
     "a killed server": f"{_FAULTS}the_server_killed_in_the_middle",
     "a cut link": f"{_FAULTS}a_cut_link",
-    "a full disk of a local run": f"{_FAULTS}a_full_disk",
     "a move and a split": "tests/cluster/test_workers.py",
     "sites that join, by the README's commands": "tests/cluster/test_readme.py::test_a_cluster_on_one_machine",
     "the demo": "tests/cli/test_commands.py::test_the_demo_computes_its_claims",

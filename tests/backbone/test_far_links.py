@@ -190,6 +190,7 @@ def test_a_far_server_that_is_away_is_told_and_met_again_within_seconds(tmp_path
                 assert links.failure is None
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seconds", [1.0, 6.5, 12.0])
 def test_a_cable_that_is_pulled_is_noticed_and_nothing_is_lost(tmp_path, name, seconds):
     both = leaves(tmp_path / "tls", "ab", ("ab",))

@@ -25,6 +25,7 @@ def test_there_are_at_least_eight_examples() -> None:
     assert len(EXAMPLES) >= 8
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_check_and_explain_with_a_picture(path: Path, tmp_path: Path) -> None:
     checked = tradewind("check", path)

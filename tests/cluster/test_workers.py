@@ -93,10 +93,10 @@ def _root_moves(yard: Yard, root: str) -> None:
         assert gone["state_bytes"] > 0
         assert [one["state"] for one in yard.status()["splits"]] == ["apart"]
         yard.until(lambda: gone["arrives_as"] in yard.status()["sites"]["north"]["fragments"], 60, "north tells so")
-        time.sleep(5)
-        back = yard.command("move", "best", "hq")
-        print(gone, back)
-        assert "runs at hq" in back
-        yard.until_split(None)
+        time.sleep(3)
+        if TIER is Tier.ALL:
+            assert "runs at hq" in yard.command("move", "best", "hq")
+            yard.until_split(None)
     yard.check()
-    yard.until(lambda: root in yard.status()["sites"]["hq"]["fragments"], 60, "hq tells so")
+    if TIER is Tier.ALL:
+        yard.until(lambda: root in yard.status()["sites"]["hq"]["fragments"], 60, "hq tells so")

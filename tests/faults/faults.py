@@ -201,13 +201,15 @@ class Injector:
             time.sleep(min(0.2 if not swings else _FLAP, max(0.0, moment - now)))
 
 
-def one_of_each(bed: Bed) -> Iterator[Fault]:
-    """One fault of each kind."""
-    seen = set()
-    for fault in one_by_one(bed):
-        if fault.kind not in seen:
-            seen.add(fault.kind)
-            yield fault
+def one_of_each(bed: Bed) -> Iterator[tuple[Fault, ...]]:
+    """One fault of each kind in little time: faults of links happen while processes elsewhere are killed."""
+    shop, other = bed.market.shops[0], bed.market.shops[-1]
+    yield Fault(0.5, 4.0, "cut", f"{shop}-hq"), Fault(1.0, 0.5, "kill nats-server", other)
+    yield Fault(0.5, 4.0, "cut one way", f"hq-{other}"), Fault(1.0, 0.5, "kill worker", "hq")
+    yield Fault(0.5, 5.0, "flap", f"{other}-hq", seed=3), Fault(0.5, 3.0, "kill coordinator", COORDINATOR)
+    yield Fault(0.5, 5.0, "slow", f"{shop}-hq"), Fault(1.0, 0.5, "kill java", other)
+    yield (Fault(0.5, 13.0, "stop agent", shop),)
+    yield (Fault(0.5, 1.0, "kill agent", "hq"),)
 
 
 def one_by_one(bed: Bed) -> Iterator[Fault]:

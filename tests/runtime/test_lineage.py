@@ -261,6 +261,7 @@ def _run(file: Path, environment: dict[str, str], *options: str, code: int = 0) 
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_a_run_on_spark_begins_and_is_complete_or_fails_and_speaks_json(tmp_path):
     path = lay_out(tmp_path, rows(60, 1), files=2)
     names = [f"shop.{name}" for name in tw.deployment(path).queries]

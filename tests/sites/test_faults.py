@@ -13,6 +13,7 @@ import pytest
 
 from tests.sites.killing import finish, kill_after
 from tests.sites.shops import Shops, write
+from tests.tiers import TIER, Tier
 from tradewind.backbone.channels import Reader, delete
 from tradewind.backbone.connection import Connection
 from tradewind.backbone.disturbances import Disturbance
@@ -26,7 +27,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.timeout(600)]
 
 KILLS = int(os.environ.get("TRADEWIND_KILLS", "20"))
 """`TRADEWIND_KILLS=50 ./dev test tests/sites` does more of them, and `./dev bench faults` many."""
-IN_A_ROW = 10
+IN_A_ROW = 10 if TIER is Tier.ALL else 3
 """So many kills hit the same state, one after the other."""
 
 
@@ -116,6 +117,7 @@ def test_a_stream_deleted_from_outside_ends_the_run_with_its_name(spark, tmp_pat
             live.wait(120)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mount") is None, reason="a small file system needs root")
 def test_a_full_disk_ends_the_run_and_with_more_room_it_goes_on(spark, tmp_path) -> None:
     shops = Shops(tmp_path, 15, rows=20_000)

@@ -115,7 +115,7 @@ class Hall(Market):
         return [last_commit(self.sites.setting.folder(one) / "memory").notes["positions"] for one in shares]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("text", "parts"), CASES.values(), ids=CASES)
 def test_a_fragment_is_cut_and_made_one_again(spark, tmp_path, text, parts):
     with Hall(spark, tmp_path, text) as hall:

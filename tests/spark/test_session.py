@@ -44,6 +44,7 @@ session.stop()
 """
 
 
+@pytest.mark.slow
 def test_another_java_is_started_when_one_has_died(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(tmp_path)], capture_output=True, text=True, timeout=300, check=False
