@@ -30,7 +30,7 @@ def test_without_news_nothing_is_delivered_and_fresh_starts_again(spark, tmp_pat
     assert files[0] == files[1] != []
 
     path.write_text(FILE.replace("status < 500", "status < 400"))
-    with pytest.raises(InputError, match="query 'per_minute' has changed in its filter"):
+    with pytest.raises(InputError, match="query 'per_minute' changed in the filter"):
         tw.deployment(path).run(state=tmp_path / "state", spark=spark)
     with tw.deployment(path).run(state=tmp_path / "state", spark=spark, fresh=True) as live:
         live.wait()

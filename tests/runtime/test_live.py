@@ -77,7 +77,7 @@ def test_a_run_is_interrupted_goes_on_reads_everything_and_refuses_another_query
 
     path.write_text(FILE.replace("status < 500", "status < 400"))
     refused = tradewind("run", str(path), "--until-done", code=2)
-    assert "query 'per_minute' has changed in its filter" in refused.stderr
+    assert "query 'per_minute' changed in the filter" in refused.stderr
     assert "--fresh" in refused.stderr
 
 

@@ -5,6 +5,7 @@ that to be seen.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,3 +89,16 @@ def test_only_files_that_a_batch_was_written_to_are_removed(tmp_path) -> None:
         (folder / name).write_text("{}")
     start_afresh(found, tmp_path / "state", {"one": sink})
     assert sorted(one.name for one in folder.iterdir()) == sorted(others)
+
+
+def test_a_changed_column_is_shown_where_it_changed_once_for_all_queries(tmp_path) -> None:
+    columns = "ts TIMESTAMP, order_id STRING, product STRING, quantity INT, price DECIMAL(10, 2)"
+
+    def state(schema: str) -> dict[str, Any]:
+        sources = {name: {"nodes": [{"kind": "source", "columns": schema}]} for name in ("one", "two")}
+        return {"queries": sources, "horizon": None}
+
+    claim(tmp_path / "state", state(columns))
+    told = r"queries 'one', 'two' changed in the source: columns was \S* ?\S* ?INT.*, is .*BIGINT"
+    with pytest.raises(InputError, match=told):
+        claim(tmp_path / "state", state(columns.replace("INT", "BIGINT")))

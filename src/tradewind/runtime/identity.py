@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from tradewind.errors import InputError
 _FILE = "run.json"
 _BEFORE = ("measured.json", "measured.partial")
 """What a run that did not get as far as that may have left."""
+_AROUND, _LONGEST = 8, 60
+"""So many characters are shown beside a difference, and of a difference at most."""
 
 
 def identity(graph: Graph, horizon: int | None, fragments: Sequence[str] | None = None) -> dict[str, Any]:
@@ -62,7 +65,11 @@ def reclaim(folder: Path, wanted: dict[str, Any]) -> None:
 
 def _changes(found: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
     old, new = found.get("queries", {}), wanted["queries"]
-    said = [f"query {name!r} {_how(old[name], new[name])}" for name in old if name in new and old[name] != new[name]]
+    changed: dict[str, list[str]] = {}
+    for name in old:
+        if name in new and old[name] != new[name]:
+            changed.setdefault(_how(old[name], new[name]), []).append(repr(name))
+    said = [f"{'query' if len(names) == 1 else 'queries'} {', '.join(names)} {how}" for how, names in changed.items()]
     said += [f"query {name!r} is gone" for name in old if name not in new]
     said += [f"query {name!r} is new" for name in new if name not in old]
     if found.get("horizon") != wanted["horizon"]:
@@ -79,13 +86,36 @@ def _how(old: dict[str, Any], new: dict[str, Any]) -> str:
         if one == two:
             continue
         if one.get("kind") != two.get("kind"):
-            return f"has changed: {one['kind']} became {two['kind']}"
+            return f"changed: {one['kind']} became {two['kind']}"
         parts = [key for key in {**one, **two} if one.get(key) != two.get(key)]
-        shown = ", ".join(f"{key} was {_short(one.get(key))}, is {_short(two.get(key))}" for key in parts[:2])
-        return f"has changed in its {one['kind']}: {shown}"
-    return f"has changed: it had {len(before)} operators and has {len(after)}"
+        shown = ", ".join(f"{key} {_difference(one.get(key), two.get(key))}" for key in parts[:2])
+        return f"changed in the {one['kind']}: {shown}"
+    return f"changed: {len(before)} operators became {len(after)}"
 
 
-def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= 60 else f"{text[:57]}…"
+def _difference(old: Any, new: Any) -> str:
+    """What a value was and is; of long texts the part in which they differ, and a little around it.
+
+    >>> _difference("a", "b")
+    'was a, is b'
+    >>> before = {"columns": "ts TIMESTAMP, product STRING, qty INT, price DECIMAL(10,2), place STRING, note STRING"}
+    >>> _difference(before, {"columns": before["columns"].replace("INT", "BIGINT")})
+    'was …NG, qty INT, pri…, is …NG, qty BIGINT, pri…'
+    """
+    texts = [value if isinstance(value, str) else json.dumps(value) for value in (old, new)]
+    start = max(0, _same(*texts) - _AROUND)
+    rest = [text[start:] for text in texts]
+    same = _same(*(text[::-1] for text in rest))
+    ends = [len(text) - max(0, same - _AROUND) for text in rest]
+    was, now = (_cut(text, start > 0, end) for text, end in zip(rest, ends, strict=True))
+    return f"was {was}, is {now}"
+
+
+def _cut(text: str, is_begun: bool, end: int) -> str:
+    end = min(end, _LONGEST)
+    return f"{'…' * is_begun}{text[:end]}{'…' * (end < len(text))}"
+
+
+def _same(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
