@@ -43,6 +43,11 @@ queries:
         ("postgresql://me:open@host/db", "a password stands in the file"),
         ("postgresql://me:${env:A}x@host/db", "a password stands in the file"),
         ("postgresql://me:a:b@host:5432/db", "a password stands in the file"),
+        ("postgresql://${env:NAME}:open@host/db", "a password stands in the file"),
+        ("postgresql://a${env:NAME}b:${env:A}open@host/db", "a password stands in the file"),
+        ("postgresql://me:@host/db", "a password stands in the file"),
+        ("postgresql://host/db?user=me&password=open", "a password stands in the file"),
+        ("postgresql://me@host/db?sslpassword=open#x", "a password stands in the file"),
         ("mysql://host/db", "'mysql' is no database"),
         ("${env:1A}", "is no database"),
     ],
@@ -54,7 +59,19 @@ def test_passwords_do_not_stand_in_files(url, what):
 
 
 @pytest.mark.parametrize(
-    "url", ["${env:URL}", "postgresql://me:${env:P}@h/db", "postgresql://me@h/db", "sqlite:///t.db"]
+    "url",
+    [
+        "${env:URL}",
+        "postgresql://me:${env:P}@h/db",
+        "postgresql://me@h/db",
+        "postgresql://${env:NAME}@h/db",
+        "postgresql://${env:NAME}@h:5432/db",
+        "postgresql://${env:NAME}:${env:P}@h/db",
+        "postgresql://team-${env:NAME}@${env:HOST}/db",
+        "postgresql://h/db?password=${env:P}&user=me",
+        "sqlite:///t.db",
+        "sqlite:///a:b@c.db",
+    ],
 )
 def test_names_of_secrets_do(url):
     assert load(FILE.replace("TABLES", json.dumps(url))).sites["bank"].tables == url

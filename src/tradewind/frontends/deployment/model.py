@@ -57,10 +57,21 @@ def _database(text: str) -> str:
         return text
     if not text.startswith(("postgresql://", "sqlite:///")):
         raise InputError(f"{text.partition('://')[0][:20]!r} is no database.", hint="tables: ${env:TABLES_URL}.")
-    password = re.fullmatch(r"[a-z]+://[^/@]*?:([^/]*)@[^@/]*(/.*)?", text)
-    if password is not None and not _SECRET.fullmatch(password[1]):
+    if not all(map(_SECRET.fullmatch, _passwords(text))):
         raise InputError("a password stands in the file.", hint="postgresql://user:${env:PASSWORD}@host/database.")
     return text
+
+
+def _passwords(url: str) -> list[str]:
+    """What a URL of a database holds as passwords, in its authority and among its parameters. The colon in the name of
+    a secret is none between a user and a password.
+
+    >>> _passwords("postgresql://${env:NAME}@host/db"), _passwords("postgresql://me:open@host/db?password=${env:P}")
+    ([], ['open', '${env:P}'])
+    """
+    user = re.match(rf"postgresql://(?:{_SECRET.pattern}|[^/@:])*+:([^/]*)@", url)
+    given = re.findall(r"[?&](?:ssl)?password=([^&#]*)", url)
+    return ([user[1]] if user is not None else []) + given
 
 
 def _option(value: Any) -> Any:
