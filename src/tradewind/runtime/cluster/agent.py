@@ -82,6 +82,8 @@ class Agent:
     _problem: str | None = None
     _untold: str | None = None
     _told: SiteReport | None = None
+    _warned: set[str] = field(default_factory=set)
+    """What was warned of in its log, for the run that there is."""
 
     def run(self, stopping: threading.Event) -> None:
         """Work until it is told to stop."""
@@ -163,6 +165,7 @@ class Agent:
         if self._run is not None and (wanted is None or not mine or self._run.wanted.title != wanted.title):
             self._run.remove()
             self._run = None
+            self._warned.clear()
         if self._server is None:
             return
         for old in (self.post.state / "runs").glob("*"):
@@ -228,6 +231,8 @@ class Agent:
         if now - self._memory[0] > _MEMORY:
             self._memory = now, memory_bytes()
         run = self._run
+        warnings = run.warnings() if run is not None else []
+        self._log(warnings)
         self._tell(
             SiteReport(
                 site=self.post.site,
@@ -249,8 +254,16 @@ class Agent:
                 read=run.read() if run is not None else [],
                 channels=run.channels() if run is not None else [],
                 proposes=run.proposes(self._desired.principals) if run is not None else [],
+                warnings=warnings,
             )
         )
+
+    def _log(self, warnings: list[str]) -> None:
+        """Each warning once; one that holds again after a while is said again."""
+        for warning in warnings:
+            if warning not in self._warned:
+                self.say(f"site {self.post.site}: warning: {warning}", level="warning")
+        self._warned = set(warnings)
 
     def _tell(self, report: SiteReport) -> None:
         self._told = report

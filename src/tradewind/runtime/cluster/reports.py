@@ -130,6 +130,8 @@ class SiteReport(_Told):
     read: Annotated[list[ReadTold], Field(max_length=10_000)] = []
     channels: Annotated[list[ChannelTold], Field(max_length=10_000)] = []
     proposes: Annotated[list[Proposal], Field(max_length=100)] = []
+    warnings: Annotated[list[Said], Field(max_length=10_000)] = []
+    """Of streams that arise there: places that are missing, columns that files lack, files that are gone."""
 
     def encoded(self) -> bytes:
         """As it is sent."""

@@ -42,8 +42,14 @@ class Showing(Ruling):
         if wanted is None:
             return []
         apart = unreachable(wanted.deployed, self._desired.addresses, self.registry.heard)
-        return [
+        unlinked = [
             f"{one} and {two} cannot reach each other: start one of their agents with --listen." for one, two in apart
+        ]
+        return unlinked + [
+            f"site {site}: {warning}"
+            for site, heard in self.registry.heard.items()
+            if heard.report.run == wanted.title
+            for warning in heard.report.warnings
         ]
 
     def streams(self) -> list[dict[str, Any]]:

@@ -29,6 +29,7 @@ from tradewind.runtime.cluster.moving_site import Batches, Courier, SiteMove, gu
 from tradewind.runtime.cluster.places import at_site
 from tradewind.runtime.cluster.reports import AnswerTold, ChannelTold, FragmentTold, LinkTold, Proposal, ReadTold
 from tradewind.runtime.cluster.site_told import answers_of, channels_of, links_of, read_of
+from tradewind.runtime.cluster.warned import Warned
 from tradewind.runtime.places import prepare, refuse_clashes, refuse_foreign, sink_of
 from tradewind.runtime.pushes import Pushes
 from tradewind.runtime.secrets import without_secrets
@@ -91,6 +92,7 @@ class SiteRun:
     """What is wanted, once all is here that it needs."""
     _moving: SiteMove | None = None
     _heat: Heat = field(default_factory=Heat)
+    _warned: Warned = field(default_factory=Warned)
 
     def __post_init__(self) -> None:
         if self.courier is not None:
@@ -241,6 +243,7 @@ class SiteRun:
         }
 
     def _note(self, report: Report) -> None:
+        self._warned.note(report.warnings)
         with self._lock:
             self._batches[report.fragment] = report
             now = self.clock()
@@ -291,6 +294,12 @@ class SiteRun:
     def read(self) -> list[ReadTold]:
         """What was read of the streams that arise here."""
         return [] if self._sites is None else read_of(self._sites)
+
+    def warnings(self) -> list[str]:
+        """What whoever looks after the streams that arise here should know."""
+        sites = self._sites
+        # A finite run does not begin where a place is missing, and says so.
+        return self._warned.now(None if sites is None or self.wanted.until_done else sites.setting.found)
 
     def channels(self) -> list[ChannelTold]:
         """What the channels hold that are here; looked at from time to time only, since it takes a while."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tradewind.algebra.drawing.labels import label
+from tradewind.algebra.operators.stored import Read, Update
 from tradewind.errors import unknown
 from tradewind.fragments.deployed import Channel, Deployed, Fragment
 from tradewind.fragments.triggers import queries_of
@@ -49,6 +50,12 @@ def described(
             "fragments": [one.name for one in wanted.deployed.fragments if name in queries_of(wanted.deployed, one)],
             **status["queries"].get(name, {}),
         }
+    if name in found.tables:
+        table = found.tables[name]
+        shown["table"] = {
+            "columns": {column: str(type_) for column, type_ in table.schema.columns}, "key": list(table.key),
+            "fragments": [one.name for one in wanted.deployed.fragments if name in _tables(one)],
+        }  # fmt: skip
     for fragment in wanted.deployed.fragments:
         if fragment.name == name:
             shown["fragment"] = _fragment(fragment, wanted, status)
@@ -57,6 +64,11 @@ def described(
     if not shown:
         raise unknown("entity", name, [one["name"] for one in entities(found, wanted)])
     return {"name": name, **shown}
+
+
+def _tables(fragment: Fragment) -> set[str]:
+    """The stored tables that a fragment works on."""
+    return {node.table.name for node in fragment.operators if isinstance(node, Read | Update)}
 
 
 def streams(wanted: Wanted | None, registry: Registry) -> list[dict[str, Any]]:
