@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from typer.testing import CliRunner
 
 from tests.runtime.deployments import lay_out, rows
@@ -52,3 +53,14 @@ def test_check_warns_of_columns_that_no_file_has(tmp_path) -> None:
     [warning] = [one["what"] for one in json.loads(checked.stdout)["warnings"]]
     assert warning.startswith("streams.requests.at.here: no file that was looked at has column 'domian'")
     assert "did you mean 'domain'?" in warning
+
+
+@pytest.mark.parametrize(
+    ("declared", "hint"), [("bytes INT", "declare `bytes BIGINT`"), ("bytes STRING", "declare `bytes BIGINT`")]
+)
+def test_check_warns_of_columns_of_another_type(tmp_path, declared, hint) -> None:
+    path = lay_out(tmp_path, rows(20, 1), FILE, files=2)
+    path.write_text(FILE.replace("bytes BIGINT", declared))
+    [warning] = CliRunner().invoke(app, ["check", str(path)]).stderr.splitlines()
+    assert f"column bytes: declared {declared.split()[1]}, found int64; it cannot be read." in warning
+    assert hint in warning

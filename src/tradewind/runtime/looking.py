@@ -8,13 +8,15 @@ from pathlib import Path
 from tradewind.errors import InputError
 from tradewind.frontends.deployment.deployment import DeclaredStream, Deployment
 from tradewind.frontends.deployment.formats import checked
-from tradewind.spark.sources.lacking import first_files, lacking, not_there
+from tradewind.spark.sources.lacking import first_files, lacking, mistyped, not_there
 
 _OWN = ("push", "rate")
 
 
 def warnings_of(found: Deployment) -> list[str]:
-    """Folders and files that are not there, and declared columns that none of an origin's first files has."""
+    """Folders and files that are not there, and declared columns that an origin's first files do not have, or have with
+    another type.
+    """
     base = Path(found.name).resolve().parent
     warnings = _missing(found.streams, base)
     for name, stream in found.streams.items():
@@ -58,8 +60,12 @@ def _columns(stream: DeclaredStream, origin: str, place: Path) -> list[str]:
         files = first_files(place)
     except (InputError, OSError):
         return []  # reading it says what is wrong
-    return [
+    schema, format_ = stream.source.schema, str(declared.format)
+    wrong = [
+        f"{file}: {what}; it cannot be read. Hint: {hint}." for file, what, hint in mistyped(files, format_, schema)
+    ]
+    return wrong + [
         f"no file that was looked at has column {name!r}, which is NULL then ({len(files)} looked at, such as "
         f"{files[0]}). Hint: {hint}"
-        for name, hint in lacking(files, str(declared.format), options, stream.source.schema)
+        for name, hint in lacking(files, format_, options, schema)
     ]

@@ -1,4 +1,4 @@
-"""What an origin's files lack: folders that are not there, and declared columns that no file has.
+"""How an origin's files differ from what is declared: missing folders, missing columns, columns of another type.
 
 A column that a file lacks is NULL, so that files may have fewer columns than the stream; where that is a mistake in a
 name, nobody would be told. Only footers, headers and first lines are read.
@@ -20,6 +20,20 @@ import pyarrow.orc as po
 import pyarrow.parquet as pq
 
 from tradewind.algebra.schema import Schema
+from tradewind.algebra.types import (
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGERS,
+    INTERVAL,
+    STRING,
+    TIMESTAMP,
+    DataType,
+    decimal,
+)
+from tradewind.spark.sources.columnar import converts, mismatch
 from tradewind.spark.sources.records import DAMAGED, Part, pieces
 
 _FILES = 3
@@ -28,6 +42,7 @@ _BYTES = 1 << 16
 _LINES = 100
 _SHOWN = 12
 _PATTERN = "*?[{"
+_DECLARABLE = (BOOLEAN, *INTEGERS, FLOAT, DOUBLE, STRING, BINARY, DATE, TIMESTAMP, INTERVAL)
 
 
 def not_there(place: Path) -> bool:
@@ -64,16 +79,47 @@ def _hint(name: str, there: Mapping[str, str]) -> str:
     return f"{meant}There is: {', '.join(list(there.values())[:_SHOWN])}{more}."
 
 
+def mistyped(files: Sequence[Path], format_: str, schema: Schema) -> list[tuple[Path, str, str]]:
+    """The columns whose type in a file does not convert to the declared one: the first such file, what differs, and
+    a hint. Only Parquet, ORC and Arrow files have types of their own.
+    """
+    told: dict[str, tuple[Path, str, str]] = {}
+    for file in files:
+        types = {field.name.lower(): field.type for field in _schema_in(file, format_)}
+        for name, declared in schema.columns:
+            own = types.get(name.lower())
+            if name not in told and own is not None and not converts(own, declared):
+                told[name] = file, mismatch(name, declared, own), _declare(name, own)
+    return list(told.values())
+
+
+def _declare(name: str, own: pa.DataType) -> str:
+    candidates = [decimal(own.precision, own.scale)] if pa.types.is_decimal128(own) else _DECLARABLE
+    fitting: DataType | None = next((type_ for type_ in candidates if converts(own, type_)), None)
+    return f"declare `{name} {fitting}`" if fitting is not None else "write the file with the declared type"
+
+
+def _schema_in(file: Path, format_: str) -> pa.Schema:
+    """The columns and types of a file that has types; none where it has not, or it cannot be read."""
+    try:
+        match format_:
+            case "parquet":
+                return pq.read_schema(file)
+            case "orc":
+                return po.ORCFile(file).schema
+            case "arrow":
+                return _of_arrow(file)
+    except DAMAGED:
+        pass  # whoever reads it says what is wrong with it
+    return pa.schema([])
+
+
 def names_in(file: Path, format_: str, options: Mapping[str, Any]) -> list[str]:
     """The columns that a file names; none where its format has no names, or it cannot be read."""
     try:
         match format_:
-            case "parquet":
-                return list(pq.read_schema(file).names)
-            case "orc":
-                return list(po.ORCFile(file).schema.names)
-            case "arrow":
-                return _of_arrow(file)
+            case "parquet" | "orc" | "arrow":
+                return list(_schema_in(file, format_).names)
             case "csv" if options["header"]:
                 [line] = list(islice(_lines(file), 1)) or [""]
                 fields = next(csv.reader([line], delimiter=options["delimiter"], quotechar=options["quote"]), [])
@@ -85,12 +131,12 @@ def names_in(file: Path, format_: str, options: Mapping[str, Any]) -> list[str]:
     return []
 
 
-def _of_arrow(file: Path) -> list[str]:
+def _of_arrow(file: Path) -> pa.Schema:
     with pa.OSFile(str(file)) as source:
         is_file = source.read(6) == b"ARROW1"
         source.seek(0)
         opened = pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
-        return list(opened.schema.names)
+        return opened.schema
 
 
 def _of_json(file: Path) -> list[str]:
