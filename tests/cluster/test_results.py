@@ -81,11 +81,28 @@ def test_a_cluster_gives_what_its_files_hold(cluster: Path, monkeypatch: pytest.
     assert rows == json.loads(said(file, "sold", "--json"))
     # All rows: the tables are the same, to the last sign.
     assert said("sold", "--limit", "100", *here) == said(file, "sold", "--limit", "100")
-    few = said("sold", "--limit", "2", *here)
-    assert "item 1" in few
-    assert "item 2" not in few
+    # What is cut are the oldest rows, wherever they are asked for.
+    for words in (["sold", *here], [file, "sold"]):
+        few = said(*words, "--limit", "2")
+        assert "item 59" in few
+        assert "item 57" not in few
+        assert "showing the newest 2 of 60 rows" in few
+        assert "item 9" not in said(*words)
+        assert "item 9" in said(*words, "--all")
+        oldest = said(*words, "--limit", "2", "--oldest")
+        assert "item 1" in oldest
+        assert "item 2" not in oldest
+        assert "showing the oldest 2 of 60 rows" in oldest
+        assert json.loads(said(*words, "--json", "--limit", "7")) == rows[-7:]
     monkeypatch.setenv("TRADEWIND_AT", str(cluster))
     assert json.loads(said("sold", "--json")) == rows
+
+
+def test_rows_that_are_left_out_of_a_list_are_counted_aside(cluster: Path):
+    words = [str(cluster / "shop.yaml"), "sold", "--json", "--limit", "58"]
+    done = CliRunner().invoke(command_line, ["results", *words], catch_exceptions=False)
+    assert len(json.loads(done.stdout)) == 58
+    assert "showing the newest 58 of 60 rows; 2 are left out." in done.stderr
 
 
 def test_what_cannot_be_answered_is_said(cluster: Path):
@@ -93,6 +110,7 @@ def test_what_cannot_be_answered_is_said(cluster: Path):
         (["unsold", "--at", str(cluster)], UnknownNameError, "unsold"),
         (["not a name", "--at", str(cluster)], InputError, "pattern"),
         (["one", "two", "three"], InputError, "a query is wanted"),
+        (["sold", "--all", "--limit", "3"], InputError, "two wishes"),
     ):
         with pytest.raises(kind, match=what):
             CliRunner().invoke(command_line, ["results", *words], catch_exceptions=False)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.rewrites.comparing import plain
 from tradewind.algebra.schema import parse_schema
+from tradewind.algebra.times import HIGHEST, LOWEST
 from tradewind.runtime.answers import added_up
 from tradewind.spark.sinks import Files
 from tradewind.spark.types import to_arrow
@@ -64,3 +65,18 @@ def test_rows_come_back_as_they_were(spark, tmp_path, format_) -> None:
     assert sorted(map(repr, map(plain, found.elements()))) == sorted(
         repr(plain((*expected(format_, row), True))) for row in rows()
     )
+
+
+TIMES = parse_schema("ts TIMESTAMP, w STRUCT<start: TIMESTAMP, end: TIMESTAMP>, day DATE, a ARRAY<TIMESTAMP>")
+ENDS = (LOWEST, LOWEST - 1, HIGHEST, HIGHEST + 1, HIGHEST + 86_400_000_000, 0, 1)
+
+
+@pytest.mark.parametrize("format_", ["parquet", "json", "csv", "xml"])
+def test_times_beyond_the_bounds_of_streams_come_back(spark, tmp_path, format_) -> None:
+    """A window over a valid time may begin before the year 1 and end after 9999."""
+    sink = Files(tmp_path / "out", format_, {}, TIMES)
+    expected = [(t, (t, t + 60_000_001), t // 86_400_000_000, (t,)) for t in ENDS]
+    frame = spark.createDataFrame(to_arrow(expected, TIMES)).selectExpr("*", "true AS _final", "1L AS _weight")
+    sink.publish(sink.stage(frame, "batch-00000000"))
+    found = added_up(sink.read(sink.published()), TIMES)
+    assert sorted(found.elements()) == sorted((*row, True) for row in expected)

@@ -142,8 +142,12 @@ class PaperDesk:
     def stats(self) -> dict[str, Any]:
         return {"requests": {"rows": 12, "fullest": float("inf")}}
 
-    def rows(self, query: str, limit: int) -> Sequence[Mapping[str, Any]]:
-        return [{"domain": f"{self._found('query', query, QUERIES)}-{n}", "hits": n} for n in range(min(limit, 3))]
+    def rows(self, query: str, limit: int, oldest: bool = False) -> dict[str, Any]:
+        every = [{"domain": f"{self._found('query', query, QUERIES)}-{n}", "hits": n} for n in range(3)]
+        rows = every[:limit] if oldest else every[-limit:]
+        left_out = len(every) - len(rows)
+        which = "all" if not left_out else "oldest" if oldest else "newest"
+        return {"rows": rows, "total": len(every), "final": 0, "left_out": left_out, "which": which}
 
     def push(self, stream: str, rows: list[dict[str, Any]]) -> int:
         self.asked.append(("push", self._found("stream", stream, STREAMS), rows))

@@ -35,7 +35,14 @@ ANSWERS = [
     ("POST", "/v1/stop", None, {"state": "stopped"}),
     ("POST", "/v1/queries", {"text": "queries: {}"}, {"added": ["more"]}),
     ("DELETE", "/v1/queries/top", None, {"removed": "top"}),
-    ("GET", "/v1/queries/top/rows?limit=1", None, {"rows": [{"domain": "top-0", "hits": 0}]}),
+    (
+        "GET", "/v1/queries/top/rows?limit=1", None,
+        {"rows": [{"domain": "top-2", "hits": 2}], "total": 3, "final": 0, "left_out": 2, "which": "newest"},
+    ),
+    (
+        "GET", "/v1/queries/top/rows?limit=1&oldest=true", None,
+        {"rows": [{"domain": "top-0", "hits": 0}], "total": 3, "final": 0, "left_out": 2, "which": "oldest"},
+    ),
     ("GET", "/v1/streams", None, {"streams": [{"name": "requests", "schema": "ts TIMESTAMP"}]}),
     ("POST", "/v1/streams/requests/rows", {"rows": [{"a": [1, None, "x"]}, {}]}, {"pushed": 2}),
     ("GET", "/v1/describe/ams", None, {"name": "ams", "mean": "nan"}),

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from tradewind.algebra.schema import Schema
-from tradewind.algebra.times import HIGHEST, LOWEST, format_date, format_timestamp
+from tradewind.algebra.times import format_date, format_timestamp
 from tradewind.algebra.types import DataType
 
 
@@ -19,7 +19,7 @@ def plain(value: Any, type_: DataType) -> Any:
         return None
     match type_.name:
         case "TIMESTAMP":
-            return format_timestamp(value) if LOWEST <= value <= HIGHEST else str(value)
+            return format_timestamp(value)
         case "DATE":
             return format_date(value)
         case "STRUCT":

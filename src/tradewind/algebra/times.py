@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 
+from tradewind.algebra.civil import DAY, date_text
 from tradewind.errors import InputError
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_ZERO = date(1970, 1, 1)
 LOWEST = int((datetime(1, 1, 1, tzinfo=UTC) - _EPOCH).total_seconds()) * 1_000_000
 HIGHEST = (int((datetime(9999, 12, 31, tzinfo=UTC) - _EPOCH).total_seconds()) + 86_400) * 1_000_000 - 1
-"""The first and last microsecond that a TIMESTAMP may hold: years 1 to 9999."""
+"""The first and last microsecond that a TIMESTAMP of a stream may hold: years 1 to 9999. What is computed of them may
+lie beyond: a window that holds the last second ends in the year 10000.
+"""
 
 
 def parse_timestamp(text: str) -> int:
@@ -30,12 +33,14 @@ def parse_timestamp(text: str) -> int:
 
 
 def format_timestamp(micros: int) -> str:
-    """ISO 8601 in UTC, with a fraction only when there is one.
+    """ISO 8601 in UTC, with a fraction only when there is one; years after 9999 and before 0 bear a sign.
 
-    >>> format_timestamp(0), format_timestamp(1_500_000)
-    ('1970-01-01T00:00:00Z', '1970-01-01T00:00:01.500000Z')
+    >>> format_timestamp(0), format_timestamp(1_500_000), format_timestamp(HIGHEST + 1)
+    ('1970-01-01T00:00:00Z', '1970-01-01T00:00:01.500000Z', '+10000-01-01T00:00:00Z')
     """
-    return (_EPOCH + timedelta(microseconds=micros)).isoformat().replace("+00:00", "Z")
+    days, rest = divmod(micros, DAY)
+    clock = (_EPOCH + timedelta(microseconds=rest)).time()
+    return f"{date_text(days)}T{clock.isoformat()}Z"
 
 
 def parse_date(text: str) -> int:
@@ -51,9 +56,9 @@ def parse_date(text: str) -> int:
 
 
 def format_date(days: int) -> str:
-    """ISO 8601.
+    """ISO 8601; years after 9999 and before 0 bear a sign.
 
-    >>> format_date(10)
-    '1970-01-11'
+    >>> format_date(10), format_date(2_932_897)
+    ('1970-01-11', '+10000-01-01')
     """
-    return (_DAY_ZERO + timedelta(days=days)).isoformat()
+    return date_text(days)

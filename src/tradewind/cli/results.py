@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -12,7 +12,6 @@ from urllib.parse import quote
 import typer
 from rich.console import Console
 
-from tradewind.algebra.plain import as_object
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import BOOLEAN, parse_type
 from tradewind.cli.at import At, client_of
@@ -21,6 +20,8 @@ from tradewind.cli.rows import show
 from tradewind.errors import InputError, unknown
 from tradewind.frontends.deployment.file import deployment
 
+_SHOWN = 50
+"""Rows of a table, unless said otherwise."""
 FileAndQuery = Annotated[
     list[str],
     typer.Argument(
@@ -28,28 +29,63 @@ FileAndQuery = Annotated[
         help="The query, and the deployment file that runs here; without it, the cluster is asked.",
     ),
 ]  # fmt: skip
-AsList = Annotated[bool, typer.Option("--json", help="Print a JSON list of all rows instead of a table.")]
-Limit = Annotated[int, typer.Option("--limit", min=1, help="Rows to print as a table.")]
+AsList = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print a JSON list of rows instead of a table; all of them, or as many as --limit says."
+    ),
+]
+Limit = Annotated[
+    int | None,
+    typer.Option("--limit", min=1, help="Rows to print: those with the latest times.", show_default=str(_SHOWN)),
+]
+Oldest = Annotated[bool, typer.Option("--oldest", help="Print the rows with the earliest times instead.")]
+Every = Annotated[bool, typer.Option("--all", help="Print all rows.")]
 _MOST = 10_000
 """Rows that a cluster gives at once."""
 _FINAL = ("_final", BOOLEAN)
 
 
 def results(
-    words: FileAndQuery, limit: Limit = 50, state: State = None, at: At = None, as_json: AsList = False
+    words: FileAndQuery,
+    *,
+    limit: Limit = None,
+    oldest: Oldest = False,
+    every: Every = False,
+    state: State = None,
+    at: At = None,
+    as_json: AsList = False,
 ) -> None:
     """Print the answer of QUERY now: the rows that are left of everything delivered, and which of them are final. With
     FILE from what was delivered here, else from the site of a cluster where it is delivered.
     """
     if len(words) not in {1, 2}:
         raise InputError("a query is wanted.", hint="results FILE QUERY, or for a cluster: results QUERY.")
+    if every and limit is not None:
+        raise InputError("--all and --limit are two wishes.", hint="give one of them.")
+    # A list of JSON is read by programs, which want all.
+    most = limit if every or as_json or limit is not None else _SHOWN
     if len(words) == 1:
-        _far(words[0], limit, at, as_json)
+        told, schema = _far(words[0], most, oldest, at, wants_schema=not as_json)
     else:
-        _here(Path(words[0]), words[1], limit, state, as_json)
+        told, schema = _here(Path(words[0]), words[1], most, oldest, state)
+    if as_json:
+        typer.echo(json.dumps(told["rows"], indent=2))
+        if told["left_out"]:
+            typer.echo(f"{_part(told)}; {told['left_out']:,} are left out.", err=True)
+        return
+    console = Console(highlight=False)
+    title = f"{words[-1]}: {told['total']:,} rows, {told['final']:,} of them final"
+    show(told["rows"], schema, title, console)
+    if told["left_out"]:
+        console.print(f"{_part(told)} (--limit, --oldest, --all)", style="dim")
 
 
-def _here(file: Path, query: str, limit: int, state: Path | None, as_json: bool) -> None:
+Told = Mapping[str, Any]
+"""An excerpt of an answer, as a cluster tells it."""
+
+
+def _here(file: Path, query: str, most: int | None, oldest: bool, state: Path | None) -> tuple[Told, Schema]:
     found = deployment(file)
     if query not in found.queries:
         found = importlib.import_module("tradewind.runtime.attachments").with_added(file, state_of(file, state))
@@ -59,40 +95,20 @@ def _here(file: Path, query: str, limit: int, state: Path | None, as_json: bool)
     # Loaded on use: other commands do not need what reads files.
     answers = importlib.import_module("tradewind.runtime.answers")
     answer = answers.answer_of(query, asked, Path(found.name).resolve().parent)
-    schema = Schema((*asked.operator.schema.columns, _FINAL))
-    rows = answers.in_order(answer, schema)
-    shown = [as_object(row, schema) for row in (rows if as_json else rows[:limit])]
-    if as_json:
-        typer.echo(json.dumps(shown, indent=2))
-        return
-    title = _titled(query, len(rows), sum(1 for row in rows if row[-1]))
-    _table(title, shown, schema, len(rows) - len(shown), "--json for all")
+    told = answers.excerpt(answer, asked.operator.schema, most, oldest=oldest).told()
+    return told, Schema((*asked.operator.schema.columns, _FINAL))
 
 
-def _far(query: str, limit: int, at: Path | None, as_json: bool) -> None:
+def _far(query: str, most: int | None, oldest: bool, at: Path | None, *, wants_schema: bool) -> tuple[Told, Schema]:
     client, name = client_of(at), quote(query, safe="")
-    wanted = _MOST if as_json else min(limit, _MOST)
-    rows: list[dict[str, Any]] = client.get(f"/v1/queries/{name}/rows?limit={wanted}")["rows"]
-    if as_json:
-        typer.echo(json.dumps(rows, indent=2))
-        if len(rows) == _MOST:
-            typer.echo(f"a cluster gives {_MOST:,} rows at most: there may be more.", err=True)
-        return
-    known = client.get(f"/v1/describe/{name}")["query"]
-    schema = Schema((*((column, parse_type(type_)) for column, type_ in known["columns"].items()), _FINAL))
-    total, final = len(rows), sum(1 for row in rows if row["_final"])
-    if total == wanted:
-        # There may be more; of these the site tells how many they are, each second.
-        total, final = max(total, known["final"] + known["tentative"]), max(final, known["final"])
-    _table(_titled(query, total, final), rows, schema, total - len(rows), f"--json for the first {_MOST:,}")
+    limit = _MOST if most is None else min(most, _MOST)
+    told = client.get(f"/v1/queries/{name}/rows?limit={limit}{'&oldest=true' if oldest else ''}")
+    if not wants_schema:
+        return told, Schema(())
+    known = client.get(f"/v1/describe/{name}")["query"]["columns"]
+    return told, Schema((*((column, parse_type(type_)) for column, type_ in known.items()), _FINAL))
 
 
-def _table(title: str, shown: Sequence[dict[str, Any]], schema: Schema, more: int, rest: str) -> None:
-    console = Console(highlight=False)
-    show(shown, schema, title, console)
-    if more > 0:
-        console.print(f"… and {more:,} more (--limit, or {rest})", style="dim")
-
-
-def _titled(query: str, total: int, final: int) -> str:
-    return f"{query}: {total:,} rows, {final:,} of them final"
+def _part(told: Told) -> str:
+    why = ", since no column tells a time" if told["which"] == "first" else ""
+    return f"showing the {told['which']} {len(told['rows']):,} of {told['total']:,} rows{why}"

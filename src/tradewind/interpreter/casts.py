@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal
 
+from tradewind.algebra.civil import DAY, date_text, timestamp_text
 from tradewind.algebra.types import (
     BINARY,
     BOOLEAN,
@@ -21,7 +22,6 @@ from tradewind.algebra.types import (
     DataType,
     is_fraction,
 )  # fmt: skip
-from tradewind.interpreter.civil import DAY, date_text, timestamp_text
 from tradewind.interpreter.number_text import (
     BLANKS,
     digits_of,

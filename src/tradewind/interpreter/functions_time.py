@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tradewind.algebra.civil import DAY, civil, first_day
 from tradewind.algebra.types import MICROS
-from tradewind.interpreter.civil import DAY, civil, first_day
 from tradewind.interpreter.values import Value, within
 
 _FIXED = {

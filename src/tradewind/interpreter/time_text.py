@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tradewind.interpreter.civil import DAY, clock_text, days_of
+from tradewind.algebra.civil import DAY, clock_text, days_of
 from tradewind.interpreter.number_text import BLANKS
 from tradewind.interpreter.values import within
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
+from tradewind.algebra.plain import as_object
 from tradewind.algebra.schema import Schema
-from tradewind.algebra.types import BIGINT, BOOLEAN
+from tradewind.algebra.types import BIGINT, BOOLEAN, DATE, TIMESTAMP, window_of
 from tradewind.errors import InputError
 from tradewind.frontends.deployment.deployment import Query
 from tradewind.interpreter.comparison import order_key
@@ -96,6 +98,57 @@ def in_order(answer: Answer, schema: Schema) -> list[tuple[Any, ...]]:
     """The rows of an answer, each as often as it is there, sorted by their columns."""
     types = [type_ for _, type_ in schema.columns]
     return sorted(answer.elements(), key=lambda row: tuple(order_key(v, t) for v, t in zip(row, types, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Some rows of an answer as JSON holds them, sorted by their columns, and what they are taken from."""
+
+    rows: list[dict[str, Any]]
+    total: int
+    """How many rows the answer has."""
+    final: int
+    """How many of all are final."""
+    which: Literal["all", "newest", "oldest", "first"]
+    """What was chosen: by their time, or where no column tells one, the first by their columns."""
+
+    def told(self) -> dict[str, Any]:
+        """All of it, with how many rows were left out."""
+        left_out = self.total - len(self.rows)
+        return {
+            "rows": self.rows, "total": self.total, "final": self.final, "left_out": left_out, "which": self.which,
+        }  # fmt: skip
+
+
+def excerpt(answer: Answer, schema: Schema, limit: int | None = None, *, oldest: bool = False) -> Excerpt:
+    """At most so many rows of an answer to a query with this schema: those with the latest times, or the earliest."""
+    shown = Schema((*schema.columns, (FINAL, BOOLEAN)))
+    rows = in_order(answer, shown)
+    total, final = len(rows), sum(1 for row in rows if row[-1])
+    time = time_column(schema)
+    which: Literal["all", "newest", "oldest", "first"] = "all"
+    if limit is not None and total > limit:
+        which = "first" if time is None else "oldest" if oldest else "newest"
+        places = list(range(total))
+        if time is not None:
+            place, type_ = schema.index(time), schema.type_of(time)
+            # Of rows with the same time, those that come later by their columns are taken for newer.
+            places.sort(key=lambda number: order_key(rows[number][place], type_))
+        kept = places[-limit:] if which == "newest" else places[:limit]
+        rows = [rows[number] for number in sorted(kept)]
+    return Excerpt([as_object(row, shown) for row in rows], total, final, which)
+
+
+def time_column(schema: Schema) -> str | None:
+    """The column by which rows are newer or older: one that tells when they are settled, or else the first time.
+
+    >>> from tradewind.algebra.schema import parse_schema
+    >>> time_column(parse_schema("seen DATE, ts TIMESTAMP", time="ts")), time_column(parse_schema("n INT, day DATE"))
+    ('ts', 'day')
+    """
+    settling = [name for name, _ in schema.times if name in schema.names]
+    times = [name for name, type_ in schema.columns if type_ in (TIMESTAMP, DATE, window_of(TIMESTAMP))]
+    return next(iter([*settling, *times]), None)
 
 
 def rows_of(table: pa.Table, schema: Schema) -> Counter[tuple[Any, ...]]:

@@ -8,6 +8,8 @@ from tradewind.algebra.types import DataType
 from tradewind.spark.literals import text_sql
 from tradewind.spark.types import quote
 
+TIMES = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
+"""How Spark is to write times: left to itself, it cuts microseconds off."""
 _NOT_IN_XML = r"[\x00-\x08\x0B\x0C\x0E-\x1F\uFFFE\uFFFF]"
 
 
@@ -15,7 +17,7 @@ def csv_sql(sql: str, type_: DataType) -> str:
     """CSV has no nested values."""
     match type_.name:
         case "STRUCT" | "ARRAY":
-            return f"to_json({sql})"
+            return f"to_json({sql}, map('timestampFormat', {text_sql(TIMES)}))"
         case "BINARY":
             return f"base64({sql})"
     return sql

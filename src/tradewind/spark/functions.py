@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from tradewind.algebra.civil import DAY, civil, first_day
 from tradewind.algebra.expressions.functions import FUNCTIONS
 from tradewind.algebra.types import MICROS, STRING, DataType, is_fraction
-from tradewind.interpreter.civil import DAY, civil, first_day
 from tradewind.spark import arithmetic
 from tradewind.spark.arithmetic import Printer
 from tradewind.spark.literals import one_zero, text_sql

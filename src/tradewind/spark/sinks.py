@@ -25,7 +25,7 @@ from tradewind.errors import DataError
 from tradewind.frontends.deployment.formats import check_delivery, checked
 from tradewind.spark.columns import WEIGHT
 from tradewind.spark.delivery import FINAL, Totals, totals_in, totals_of
-from tradewind.spark.encoding import ENCODERS
+from tradewind.spark.encoding import ENCODERS, TIMES
 from tradewind.spark.sources.csv_records import header_of
 from tradewind.spark.sources.landing import PARSERS
 from tradewind.spark.sources.parsing import Reading
@@ -52,8 +52,7 @@ class Sink(Protocol):
         """Remove everything that was ever published."""
 
 
-_TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
-"""Spark would cut microseconds off."""
+_TIMES = {"timestampFormat": TIMES}
 
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "json": _TIMES,
@@ -131,7 +130,7 @@ class Files:
             yield from (pq.read_table(file) for file in files)
             return
         schema = Schema((*self._schema.columns, (FINAL, BOOLEAN), (WEIGHT, BIGINT)))
-        reading = Reading(schema, checked(self.format, self._read_back()))
+        reading = Reading(schema, checked(self.format, self._read_back()), bounded=False)
         for file in files:
             headed = bool(reading.options.get("header"))
             known = replace(reading, columns=header_of(str(file), reading)) if headed else reading

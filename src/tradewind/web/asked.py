@@ -18,7 +18,8 @@ Name = Annotated[str, Field(pattern=_NAME, examples=["ams"])]
 Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9:._-]{1,253}$", examples=["ams.example.com"])]
 Line = Annotated[str, Field(pattern=_LINE)]
 NameInPath = Annotated[str, Path(pattern=_NAME, examples=["top"])]
-Limit = Annotated[int, Query(ge=1, le=10_000)]
+Limit = Annotated[int, Query(ge=1, le=10_000, description="At most so many rows: the newest by their time.")]
+Oldest = Annotated[bool, Query(description="The oldest rows instead of the newest.")]
 
 
 def _desk(request: Request) -> Any:

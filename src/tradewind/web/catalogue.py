@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from tradewind.web.answers import answer
-from tradewind.web.asked import AtDesk, Limit, NameInPath, Rows, Text
+from tradewind.web.asked import AtDesk, Limit, NameInPath, Oldest, Rows, Text
 from tradewind.web.shapes import Anything, EntitiesShape, PushedShape, RowsShape, StreamsShape
 
 router = APIRouter(tags=["catalogue"])
@@ -43,5 +43,5 @@ def remove(name: NameInPath, desk: AtDesk) -> Response:
 
 
 @router.get("/queries/{name}/rows", summary="The answer now", responses={200: {"model": RowsShape}})
-def rows(name: NameInPath, desk: AtDesk, limit: Limit = 100) -> Response:
-    return answer({"rows": desk.rows(name, limit)})
+def rows(name: NameInPath, desk: AtDesk, limit: Limit = 100, oldest: Oldest = False) -> Response:
+    return answer(desk.rows(name, limit, oldest))

@@ -75,8 +75,8 @@ class Desk(Measured, Protocol):
     def stats(self) -> Told:
         """What was measured."""
 
-    def rows(self, query: str, limit: int) -> Sequence[Told]:
-        """The current answer of a query."""
+    def rows(self, query: str, limit: int, oldest: bool) -> Told:
+        """The current answer of a query: at most so many of its newest rows, or its oldest, and how many there are."""
 
     def push(self, stream: str, rows: list[dict[str, Any]]) -> int:
         """Gives rows to a stream that takes them; how many it took."""

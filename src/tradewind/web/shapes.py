@@ -4,7 +4,7 @@ says is passed on as it is, and a field more breaks nobody.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -123,9 +123,17 @@ class StreamsShape(BaseModel):
 
 
 class RowsShape(BaseModel):
-    """The current answer of a query, an object for each row."""
+    """The current answer of a query, an object for each row, or a part of it: the rows with the latest times."""
 
     rows: list[dict[str, Any]]
+    total: int
+    """How many rows the whole answer has."""
+    final: int
+    """How many of all are final."""
+    left_out: int
+    """How many are not among the rows."""
+    which: Literal["all", "newest", "oldest", "first"]
+    """Which rows these are; the first by their columns where no column tells a time."""
 
 
 class PushedShape(BaseModel):

@@ -67,15 +67,16 @@ class Showing(Ruling):
         with self._lock:
             return views.described(name, self.declared(), self._desired.wanted, self.status(), self.registry)
 
-    def rows(self, query: str, limit: int = 1000) -> list[dict[str, Any]]:
-        """The first rows of a query's answer, asked of the site where it is delivered."""
+    def rows(self, query: str, limit: int = 1000, oldest: bool = False) -> dict[str, Any]:
+        """The newest rows of a query's answer, or the oldest, and how many there are, asked of the site where it is
+        delivered.
+        """
         answered = {name: one.site for one in self._running().deployed.fragments for name in one.answers}
         if query not in answered or query in self._running().removed:
             raise unknown("query", query, answered)
-        found: list[dict[str, Any]] = self._questions.ask(
-            answered[query], {"kind": "rows", "query": query, "limit": limit}
-        )
-        return found
+        question = {"kind": "rows", "query": query, "limit": limit, "oldest": oldest}
+        told: dict[str, Any] = self._questions.ask(answered[query], question)
+        return told
 
     def push(self, stream: str, rows: list[dict[str, Any]]) -> int:
         """Give rows to a stream that rows are pushed into, at the one site where it is; how many were taken."""

@@ -15,13 +15,10 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from tradewind.algebra.plain import as_object
-from tradewind.algebra.schema import Schema
-from tradewind.algebra.types import BOOLEAN
 from tradewind.backbone.connection import Connection
 from tradewind.errors import InputError, TradewindError, unknown
 from tradewind.frontends.deployment.deployment import Deployment
-from tradewind.runtime.answers import answer_of, in_order
+from tradewind.runtime.answers import answer_of, excerpt
 from tradewind.runtime.asked import horizon_of
 from tradewind.runtime.cluster.desired import Wanted, held_at
 from tradewind.runtime.cluster.heat import Batch, Heat, proposals
@@ -318,19 +315,19 @@ class SiteRun:
         found = self._declared()
         match question.get("kind"):
             case "rows":
-                return self._answer(found, str(question.get("query")), int(question.get("limit", 0)))
+                oldest = bool(question.get("oldest"))
+                return self._answer(found, str(question.get("query")), int(question.get("limit", 0)), oldest)
             case "push":
                 return self._pushed(found, str(question.get("stream")), question.get("rows"))
         raise InputError("this cannot be asked.")
 
-    def _answer(self, found: Deployment, name: str, limit: int) -> list[dict[str, Any]]:
-        """The first rows of an answer that is delivered here, with whether they are final."""
+    def _answer(self, found: Deployment, name: str, limit: int, oldest: bool) -> dict[str, Any]:
+        """The newest or oldest rows of an answer that is delivered here, with whether they are final."""
         if name not in found.queries:
             raise unknown("query", name, found.queries)
         query = found.queries[name]
-        schema = Schema((*query.operator.schema.columns, ("_final", BOOLEAN)))
-        rows = in_order(answer_of(name, query, self.place.root), schema)
-        return [as_object(row, schema) for row in rows[:limit]]
+        answer = answer_of(name, query, self.place.root)
+        return excerpt(answer, query.operator.schema, limit, oldest=oldest).told()
 
     def _pushed(self, found: Deployment, stream: str, rows: Any) -> int:
         """Take rows into a stream, given as objects."""

@@ -51,7 +51,7 @@ def _parsed(part: Part, reading: Reading, tables: Callable[[str], Tables]) -> It
         for table in tables(part.file):
             # Offsets and texts of a damaged file may point anywhere; nothing that works on them looks first.
             table.validate(full=True)
-            rows = fitted(table, reading.schema)
+            rows = fitted(table, reading.schema, bounded=reading.bounded)
             yield Found(rows, (), rows.num_rows)
             read += rows.num_rows
     except FaultError as error:
@@ -107,8 +107,10 @@ def _arrow(file: str) -> Tables:
             yield pa.Table.from_batches([batch])
 
 
-def fitted(table: pa.Table, schema: Schema) -> pa.Table:
-    """The declared columns of a table, in their types; a FaultError where something could be lost."""
+def fitted(table: pa.Table, schema: Schema, *, bounded: bool = True) -> pa.Table:
+    """The declared columns of a table, in their types; a FaultError where something could be lost, or, if times are
+    bounded, where one lies beyond the years 1 to 9999.
+    """
     places = by_name(table.schema)
     arrays = []
     for name, type_ in schema.columns:
@@ -119,7 +121,7 @@ def fitted(table: pa.Table, schema: Schema) -> pa.Table:
         if not converts(column.type, type_):
             raise FaultError(mismatch(name, type_, column.type))
         array = normalised(_converted(column.combine_chunks(), type_))
-        if not in_range(array):
+        if bounded and not in_range(array):
             raise FaultError(f"column {name}: a time beyond the years 1 to 9999")
         arrays.append(array)
     return pa.table(arrays, schema=arrow_schema(schema))

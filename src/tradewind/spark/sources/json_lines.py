@@ -47,7 +47,9 @@ def _at_once(block: Block, reading: Reading) -> Found | None:
         columns = _columns(data, reading)
     except pa.ArrowInvalid:
         return None
-    if not all(len(column) == lines and in_range(column) for column in columns.values()):
+    if not all(len(column) == lines for column in columns.values()):
+        return None
+    if reading.bounded and not all(map(in_range, columns.values())):
         return None
     rows = Rows(reading)
     table = rows.table(columns, lines)

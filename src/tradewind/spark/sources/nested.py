@@ -9,11 +9,14 @@ from typing import Any
 import pyarrow as pa
 
 from tradewind.algebra.types import DataType
-from tradewind.spark.sources.texts import Typed, normal, typed
+from tradewind.spark.sources.texts import Times, Typed, normal, typed
 from tradewind.spark.types import arrow_type
 
 Tree = Any
 """None, a text, a list of trees, or a dictionary of trees by name."""
+
+
+_WHOLE = {"DATE": pa.int32(), "TIMESTAMP": pa.int64(), "INTERVAL": pa.int64()}
 
 
 class FaultError(Exception):
@@ -73,41 +76,42 @@ def text_of(tree: Tree) -> str | None:
     return str(tree)
 
 
-def value_of(tree: Tree, type_: DataType, epoch: str | None) -> Any:
+def value_of(tree: Tree, type_: DataType, times: Times) -> Any:
     """A tree as a Python value that Arrow takes for one of the type."""
     if tree is None:
         return None
     if type_.name == "ARRAY":
         if not isinstance(tree, list):
             raise FaultError("no array")
-        return [value_of(one, type_.element, epoch) for one in tree]
+        return [value_of(one, type_.element, times) for one in tree]
     if type_.name == "STRUCT":
         if not isinstance(tree, dict):
             raise FaultError("no object")
-        return {name: value_of(part_of(tree, name), inner, epoch) for name, inner in type_.fields}
-    array, bad = typed(pa.array([text_of(tree)], pa.string()), type_, epoch)
+        return {name: value_of(part_of(tree, name), inner, times) for name, inner in type_.fields}
+    array, bad = typed(pa.array([text_of(tree)], pa.string()), type_, times)
     if bad:
         raise FaultError("no such value")
-    return array[0].as_py()
+    # Python's own times end with the year 9999; Arrow takes whole numbers for times as well.
+    return array.cast(_WHOLE.get(type_.name, array.type))[0].as_py()
 
 
-def of_trees(trees: list[Tree], type_: DataType, epoch: str | None) -> Typed:
+def of_trees(trees: list[Tree], type_: DataType, times: Times) -> Typed:
     """Trees as values of a type, and the places of those that are none."""
     given: list[Any] = []
     bad = []
     for place, tree in enumerate(trees):
         try:
-            given.append(value_of(tree, type_, epoch))
+            given.append(value_of(tree, type_, times))
         except FaultError:
             given.append(None)
             bad.append(place)
     return normalised(pa.array(given, arrow_type(type_))), bad
 
 
-def of_texts(texts: pa.Array, type_: DataType, epoch: str | None) -> Typed:
+def of_texts(texts: pa.Array, type_: DataType, times: Times) -> Typed:
     """Texts as values of a type; those of arrays and structs are JSON."""
     if not type_.fields:
-        return typed(texts, type_, epoch)
+        return typed(texts, type_, times)
     trees: list[Tree] = []
     broken = []
     for place, text in enumerate(texts.cast(pa.binary()).to_pylist()):
@@ -116,7 +120,7 @@ def of_texts(texts: pa.Array, type_: DataType, epoch: str | None) -> Typed:
         except FaultError:
             trees.append(None)
             broken.append(place)
-    array, bad = of_trees(trees, type_, epoch)
+    array, bad = of_trees(trees, type_, times)
     return array, sorted((*broken, *bad))
 
 

@@ -13,7 +13,7 @@ from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import DataType
 from tradewind.spark.sources.nested import FaultError, Tree, of_texts, of_trees, part_of, text_of
 from tradewind.spark.sources.records import SHOWN, Letter, Part
-from tradewind.spark.sources.texts import Typed, typed
+from tradewind.spark.sources.texts import Times, Typed, typed
 from tradewind.spark.types import arrow_schema, arrow_type
 
 
@@ -29,6 +29,13 @@ class Reading:
     columns: tuple[str, ...] = ()
     """The columns of a file with a header, in its order."""
     careful: bool = False
+    bounded: bool = True
+    """Whether times beyond the years 1 to 9999 make a record bad, as everywhere but in what was delivered here."""
+
+    @property
+    def times(self) -> Times:
+        """How its texts tell times."""
+        return Times(self.options.get("epoch"), self.bounded)
 
 
 class Found(NamedTuple):
@@ -54,7 +61,7 @@ class Rows:
         """The good rows of columns of texts. Those that are not given are NULL; other arrays, and those that are done,
         are values already.
         """
-        epoch = self._reading.options.get("epoch")
+        times = self._reading.times
         arrays = []
         for name, type_ in self._reading.schema.columns:
             array = columns.get(name)
@@ -62,18 +69,18 @@ class Rows:
                 array = pa.nulls(length, arrow_type(type_))
             elif name not in done and array.type in (pa.string(), pa.binary()):
                 texts = array
-                array, bad = of_texts(texts, type_, epoch)
+                array, bad = of_texts(texts, type_, times)
                 self._blame(name, type_, [(place, texts[place].as_py()) for place in bad])
             arrays.append(array)
         return self._good(arrays, length)
 
     def of_trees(self, objects: Sequence[Mapping[str, Tree]]) -> pa.Table:
         """The good rows of objects, whose fields are columns."""
-        epoch = self._reading.options.get("epoch")
+        times = self._reading.times
         arrays = []
         for name, type_ in self._reading.schema.columns:
             trees = [self._part(place, fields, name) for place, fields in enumerate(objects)]
-            array, bad = self._of_column(trees, type_, epoch)
+            array, bad = self._of_column(trees, type_, times)
             self._blame(name, type_, [(place, trees[place]) for place in bad])
             arrays.append(array)
         return self._good(arrays, len(objects))
@@ -85,9 +92,9 @@ class Rows:
             self.faults.setdefault(place, str(error))
             return None
 
-    def _of_column(self, trees: list[Tree], type_: DataType, epoch: str | None) -> Typed:
+    def _of_column(self, trees: list[Tree], type_: DataType, times: Times) -> Typed:
         if type_.fields:
-            return of_trees(trees, type_, epoch)
+            return of_trees(trees, type_, times)
         wrong = []
         texts: list[str | None] = []
         for place, tree in enumerate(trees):
@@ -96,7 +103,7 @@ class Rows:
             except FaultError:
                 texts.append(None)
                 wrong.append(place)
-        array, bad = typed(pa.array(texts, pa.string()), type_, epoch)
+        array, bad = typed(pa.array(texts, pa.string()), type_, times)
         return array, [*wrong, *bad]
 
     def _blame(self, name: str, type_: DataType, wrong: Iterable[tuple[int, Tree]]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 
 import pyarrow as pa
@@ -21,18 +22,31 @@ from tradewind.interpreter.number_text import parse_decimal
 from tradewind.interpreter.values import EXACT, Value, within
 from tradewind.spark.types import arrow_type
 
-"""What a number can count since 1970 where a TIMESTAMP is declared, and how many microseconds that is."""
-
 _DAY = 86_400_000_000
 Typed = tuple[pa.Array, list[int]]
 """Values, and the places of the texts that are none; there the value is NULL."""
 
 
-def typed(texts: pa.Array, type_: DataType, epoch: str | None = None) -> Typed:
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How texts tell times."""
+
+    epoch: str | None = None
+    """What a number counts since 1970 where a TIMESTAMP is declared; None where times are written as such."""
+    bounded: bool = True
+    """Whether times beyond the years 1 to 9999 are bad. Streams have none, but answers have: a window that holds the
+    last second of 9999 ends in the year 10000.
+    """
+
+
+PLAIN = Times()
+
+
+def typed(texts: pa.Array, type_: DataType, times: Times = PLAIN) -> Typed:
     """Texts (strings, or bytes that should be strings) as values of a type."""
     if isinstance(texts, pa.ChunkedArray):
         texts = texts.combine_chunks()
-    found, bad = _bisected(texts, 0, _cast(type_, epoch), _single(type_, epoch))
+    found, bad = _bisected(texts, 0, _cast(type_, times), _single(type_, times), times.bounded)
     parts = [part.cast(arrow_type(type_)) for part in found]
     return normal(pa.concat_arrays(parts) if len(parts) > 1 else parts[0]), bad
 
@@ -56,13 +70,13 @@ def in_range(array: pa.Array) -> bool:
 Cast = Callable[[pa.Array], pa.Array]
 
 
-def _bisected(texts: pa.Array, first: int, cast: Cast, single: Cast) -> tuple[list[pa.Array], list[int]]:
+def _bisected(texts: pa.Array, first: int, cast: Cast, single: Cast, bounded: bool) -> tuple[list[pa.Array], list[int]]:
     """The parts of a column that can be cast whole, as large as they come, and the places of what cannot be cast."""
     if texts.null_count == len(texts):
         return [pa.nulls(len(texts))], []
     try:
         found = cast(texts)
-        if in_range(found):
+        if not bounded or in_range(found):
             return [found], []
     except (ValueError, pa.ArrowNotImplementedError):  # Arrow's and base64's own errors are ValueErrors
         pass
@@ -70,12 +84,12 @@ def _bisected(texts: pa.Array, first: int, cast: Cast, single: Cast) -> tuple[li
         array = single(texts)
         return [array], [] if array[0].is_valid else [first]
     middle = len(texts) // 2
-    left, bad_left = _bisected(texts[:middle], first, cast, single)
-    right, bad_right = _bisected(texts[middle:], first + middle, cast, single)
+    left, bad_left = _bisected(texts[:middle], first, cast, single, bounded)
+    right, bad_right = _bisected(texts[middle:], first + middle, cast, single, bounded)
     return left + right, bad_left + bad_right
 
 
-def _cast(type_: DataType, epoch: str | None) -> Cast:
+def _cast(type_: DataType, times: Times) -> Cast:
     """A conversion of a whole column, which fails if a single text does not fit."""
     wanted = arrow_type(type_)
 
@@ -89,7 +103,7 @@ def _cast(type_: DataType, epoch: str | None) -> Cast:
         # Arrow crashes on great negative powers of ten.
         return lambda texts: plain(_without(texts, "[eE]"))
     if type_.name == "TIMESTAMP":
-        return lambda texts: _times(texts.cast(pa.string()), wanted, epoch)
+        return lambda texts: _times(texts.cast(pa.string()), wanted, times.epoch)
     if type_.name == "BINARY":
         return lambda texts: pa.array([_bytes(text) for text in texts.to_pylist()], pa.binary())
     if type_.name == "INTERVAL":
@@ -124,16 +138,16 @@ def _bytes(text: str | bytes | None) -> bytes | None:
     return None if text is None else base64.b64decode(text, validate=True)
 
 
-def _single(type_: DataType, epoch: str | None) -> Cast:
+def _single(type_: DataType, times: Times) -> Cast:
     """What `CAST` makes of one text, in an array; NULL when it is no value of the type."""
 
     def convert_one(texts: pa.Array) -> pa.Array:
         try:
             text = texts.cast(pa.string())[0].as_py()
-            found = _value(text, type_, epoch)
+            found = _value(text, type_, times.epoch)
         except pa.ArrowInvalid:  # bytes that are no text
             found = None
-        return _array(found, type_)
+        return _array(found, type_, times.bounded)
 
     return convert_one
 
@@ -148,12 +162,12 @@ def _value(text: str, type_: DataType, epoch: str | None) -> Value:
     return convert(text, STRING, type_)
 
 
-def _array(value: Value, type_: DataType) -> pa.Array:
-    """One value as an array; times out of bounds are none."""
+def _array(value: Value, type_: DataType, bounded: bool) -> pa.Array:
+    """One value as an array; times out of bounds, if there are any, are none."""
     if value is not None and is_fraction(type_):
         return pa.array([value], arrow_type(type_))
     array = pa.array([value], _numbers(type_)).cast(arrow_type(type_))
-    return array if in_range(array) else pa.nulls(1, arrow_type(type_))
+    return array if not bounded or in_range(array) else pa.nulls(1, arrow_type(type_))
 
 
 def _numbers(type_: DataType) -> pa.DataType:
