@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 import typer
 
+import tradewind as tw
 from tradewind.cli.check import check
+from tradewind.cli.run import run
 from tradewind.cost.growing_joins import growing_joins
 from tradewind.errors import DeploymentError
 from tradewind.frontends.deployment.check import load
+from tradewind.runtime.cluster.coordinator import Coordinator, Office
 
 JOIN = "SELECT t.ts, t.ticker FROM trades t {how} JOIN quotes q ON t.ticker = q.ticker {bound}"
 COUNTS = "(SELECT ticker, window, count(*) AS n FROM {0} GROUP BY ticker, window(ts, '1 minute'))"
@@ -137,6 +140,45 @@ def test_check_refuses_what_fills_memory_within_a_day(tmp_path: Path, capsys: py
         file.write_text(declared(sql, rate="{rows_per_second: 1000}", site=site), encoding="utf-8")
         check(file)
     assert capsys.readouterr().err.count("warning: ") == 2
+
+
+FAST = declared(JOIN.format(how="", bound=""), rate="{rows_per_second: 1000}")
+
+
+def test_no_way_to_run_it_takes_what_fills_memory_within_a_day(tmp_path: Path) -> None:
+    """The same problem, with its place, as `check` finds: by `run` and in Python, before anything is started."""
+    file = tmp_path / "fast.yaml"
+    file.write_text(FAST, encoding="utf-8")
+    with pytest.raises(DeploymentError) as checked:
+        check(file)
+    with pytest.raises(DeploymentError) as ran:
+        run(file)
+    assert ran.value.problems == checked.value.problems
+    assert list(tmp_path.iterdir()) == [file]
+    # Queries that are asked in Python stand in no file.
+    file.write_text(FAST.partition("queries:")[0], encoding="utf-8")
+    found = tw.deployment(file)
+    asked = found.sql(JOIN.format(how="", bound="")).deliver("desk")
+    with pytest.raises(DeploymentError) as called:
+        found.run({"mine": asked}, state=tmp_path / "state")
+    (problem,) = called.value.problems
+    assert problem.where == f"{file} queries.mine"
+    assert problem.what == checked.value.problems[0].what
+
+
+def test_a_coordinator_refuses_what_fills_memory_within_a_day(tmp_path: Path) -> None:
+    leading = Coordinator(Office(tmp_path / "coordinator", ("127.0.0.1", 0), root=tmp_path))
+    leading.start()
+    try:
+        (told,) = leading.check(FAST, "fast.yaml")
+        assert told["where"].startswith("fast.yaml:9:3 queries.q")
+        for asked in (leading.apply, leading.difference):
+            with pytest.raises(DeploymentError) as refused:
+                asked(FAST, "fast.yaml")
+            assert refused.value.problems[0].what == told["what"]
+        assert leading.desired.wanted is None
+    finally:
+        leading.stop_leading()
 
 
 def test_a_pinned_join_has_the_memory_of_its_site() -> None:

@@ -50,3 +50,27 @@ def test_another_java_is_started_when_one_has_died(tmp_path):
         [sys.executable, "-c", SCRIPT, str(tmp_path)], capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.returncode, done.stdout.split("\n")[:4]) == (0, ["it died", "3", "", "4"]), done.stderr[-2000:]
+
+
+MEMORY = """
+import sys
+from pathlib import Path
+from pyspark import SparkContext
+from tradewind.runtime.cluster.agent import Agent, Post
+from tradewind.runtime.cluster.desired import Desired
+from tradewind.spark.session import forget
+
+agent = Agent(Post(None, "hq", Path(sys.argv[1]), Path(sys.argv[1]) / "state", ""), print)
+agent._declared = lambda: type("Declared", (), {"memory": "700m", "spark": "local[1]"})
+session = agent._spark()
+print(SparkContext._jvm.java.lang.Runtime.getRuntime().maxMemory() // 2**20)
+forget(session)
+"""
+
+
+def test_spark_gets_the_memory_that_is_declared_of_its_site(tmp_path):
+    (tmp_path / "state").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY, str(tmp_path)], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["700"]), done.stderr[-2000:]

@@ -60,7 +60,10 @@ Metrics = Annotated[
         "--metrics", metavar="[HOST:]PORT", help="Where Prometheus may ask for metrics; HOST is 127.0.0.1 unless given."
     ),
 ]
-Memory = Annotated[str, typer.Option("--memory", help="Memory of Spark's Java, such as 2g.")]
+Memory = Annotated[
+    str | None,
+    typer.Option("--memory", help="Memory of Spark's Java, such as 2g.  [default: what the file declares of the site]"),
+]
 
 _LOOK = 0.5
 """Seconds between two looks for a file."""
@@ -77,7 +80,7 @@ def agent(  # noqa: PLR0917, the command line's options come as parameters
     listen: Listen = None,
     advertise: Advertise = None,
     cores: Cores = None,
-    memory: Memory = "1g",
+    memory: Memory = None,
     metrics: Metrics = None,
     json_logs: JsonLogs = False,
 ) -> None:
@@ -88,7 +91,7 @@ def agent(  # noqa: PLR0917, the command line's options come as parameters
         raise InputError(f"{site[:60]!r} is no name of a site.", where="--site")
     if worker is not None:
         site = f"{site}~{worker}"
-    if not _MEMORY.fullmatch(memory):
+    if memory is not None and not _MEMORY.fullmatch(memory):
         raise InputError(f"{memory!r} is no amount of memory.", where="--memory", hint="such as 512m or 2g.")
     at = None if metrics is None else _metrics_at(metrics)
     folder = state or Path(".tradewind") / "agents" / site
@@ -105,7 +108,7 @@ def agent(  # noqa: PLR0917, the command line's options come as parameters
             listen=_listen("none" if listen is None and worker is not None else listen, member.coordinator),
             advertise=advertise,
             cores=cores,
-            memory=memory.lower(),
+            memory=None if memory is None else memory.lower(),
         )
         made = module.Agent(post, say, _show)
         with interruptible() as stopping, _measured(made, at, say):

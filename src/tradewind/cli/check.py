@@ -10,11 +10,10 @@ from typing import Annotated
 
 import typer
 
-from tradewind.cost.growing_joins import GrowingJoin, growing_joins
+from tradewind.cost.growing_joins import refuse_full
 from tradewind.errors import DeploymentError, Problem
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.frontends.deployment.file import deployment, placed
-from tradewind.frontends.flow.findings import Finding
 
 File = Annotated[Path, typer.Argument(help="The deployment file (YAML).", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
@@ -49,16 +48,8 @@ def check(file: File, as_json: AsJson = False) -> None:
 
 def _warnings(file: Path, found: Deployment) -> tuple[Problem, ...]:
     """What is right but will not go on for ever; raises when it will not go on for a day."""
-    joins = growing_joins(found)
-    fatal = placed(file, [_finding(one) for one in joins if one.fills_up])
-    if fatal:
-        count = f"{len(fatal)} problems" if len(fatal) > 1 else "a problem"
-        raise DeploymentError(f"{file} has {count}.", problems=fatal)
-    return placed(file, [_finding(one) for one in joins])
-
-
-def _finding(one: GrowingJoin) -> Finding:
-    return Finding(("queries", one.query), one.what, one.hint, at_key=True)
+    joins = refuse_full(found, lambda findings: placed(file, findings))
+    return placed(file, [one.finding for one in joins])
 
 
 def problems(some: Iterable[Problem]) -> list[dict[str, object]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tradewind.algebra.drawing.labels import label
@@ -13,7 +14,9 @@ from tradewind.algebra.operators.core import Join, Source
 from tradewind.algebra.properties import append_only, carrier, growing_sides, passes
 from tradewind.cost.declared import declared_statistics
 from tradewind.cost.statistics import Statistics
+from tradewind.errors import DeploymentError, Problem
 from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.frontends.flow.findings import Finding
 from tradewind.rewrites.engine import rewrite
 from tradewind.rewrites.expand_derived import expand_derived
 
@@ -69,6 +72,27 @@ class GrowingJoin:
             f"bound how far the times lie apart: in SQL, AND {right} BETWEEN {left} - INTERVAL 1 HOUR AND {left} + "
             "INTERVAL 1 HOUR in the join's ON, not in WHERE; in a flow, within: 1 hour."
         )
+
+    @property
+    def finding(self) -> Finding:
+        """The same, and where it is."""
+        return Finding(("queries", self.query), self.what, self.hint, at_key=True)
+
+
+Placed = Callable[[Iterable[Finding]], tuple[Problem, ...]]
+"""Gives findings their places in a file."""
+
+
+def refuse_full(deployment: Deployment, placed: Placed) -> list[GrowingJoin]:
+    """All joins that keep rows for ever; raises a `DeploymentError` if the state of some fills the memory of a site
+    within a day.
+    """
+    joins = growing_joins(deployment)
+    fatal = placed([one.finding for one in joins if one.fills_up])
+    if fatal:
+        count = f"{len(fatal)} problems" if len(fatal) > 1 else "a problem"
+        raise DeploymentError(f"{deployment.name} has {count}.", problems=fatal)
+    return joins
 
 
 def _about(seconds: float) -> str:

@@ -17,7 +17,7 @@ from tradewind.spark.delivery import Totals, Wish
 from tradewind.spark.engine import Engine
 from tradewind.spark.intake import Intake
 from tradewind.spark.query import Report, Running
-from tradewind.spark.session import Session, start
+from tradewind.spark.session import Session, driver_memory, start
 from tradewind.spark.sinks import Pulled, Sink
 from tradewind.spark.sources.bounds import Bounds
 from tradewind.spark.sources.push import Kept, own_inbox
@@ -46,7 +46,10 @@ class Alone:
         """Start Spark and the query."""
         site = self.found.sites[self.site]
         cores = max(1, min(site.cores, os.cpu_count() or 1))
-        spark = self.spark or start(cores, self.state / "tmp", master=site.spark, log=self.state / "spark.log")
+        spark = self.spark or start(
+            cores, self.state / "tmp", memory=driver_memory(site.memory, site.spark), master=site.spark,
+            log=self.state / "spark.log",
+        )  # fmt: skip
         base = Path(self.found.name).resolve().parent
         readers = [
             reader(stream, name, origin, Folders(base, self.state, self.state))

@@ -15,8 +15,10 @@ import pyarrow as pa
 
 from tradewind.algebra.graph import Graph
 from tradewind.backbone.counting import Counted
+from tradewind.cost.growing_joins import refuse_full
 from tradewind.errors import InputError, InternalError, unknown
 from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.frontends.deployment.file import placed_if_there, placed_in
 from tradewind.frontends.fluent import Delivery
 from tradewind.rewrites.engine import rewrite
 from tradewind.rewrites.rules import AT_ONE_SITE
@@ -112,6 +114,7 @@ class Live:
 
     def _check(self, found: Deployment, until_done: bool) -> None:
         """Raise what stands in the way of a run, before anything is started."""
+        refuse_full(found, lambda findings: placed_if_there(found.name, findings))
         refuse_clashes(found, self._base)
         refuse_own(found, Bounds(self._base, (self.state,)))
         check_readable(found, self._base, self.state, wait=not until_done)
@@ -237,6 +240,9 @@ class Live:
             raise InputError("queries cannot be added at one site.", hint="stop, and run again with all of them.")
         if self._runner.session is None:
             raise InputError("nothing is running.", hint="add queries between start and stop.")
+        refuse_full(
+            replace(wanted, queries=more), lambda findings: placed_in(text or "", called or "queries", findings)
+        )
         refuse_clashes(wanted, self._base)
         refuse_own(wanted, Bounds(self._base, (self.state,)))
         check_readable(replace(wanted, queries=more), self._base, self.state, wait=not self._runner.setting.until_done)

@@ -86,7 +86,11 @@ class Sites:
         """Start the backbone, Spark and every fragment."""
         setting = self.setting
         self.wiring.start()
-        self.session = self.spark or start(os.cpu_count() or 1, setting.state / "tmp", log=setting.state / "spark.log")
+        # All sites share one Spark here. It has the memory of the largest of them, since they take turns.
+        memory = max((setting.found.sites[one.site] for one in setting.own), key=lambda site: site.memory_each).memory
+        self.session = self.spark or start(
+            os.cpu_count() or 1, setting.state / "tmp", memory=memory, log=setting.state / "spark.log"
+        )
         self._starts = _next_start(setting.state)
         self._gates = Gatekeeper(self.wiring)
         self._begin(self.session, [one for one in setting.own if one.name not in setting.held])

@@ -72,6 +72,8 @@ _LONGEST = 60
 FEW = 200_000
 """Fewer rows than this are done sooner if Spark does not compile their plans, and fit one part on their way."""
 _MOST_PAGES = 8192
+_LEAST_MEGABYTES = 512
+"""With less than 450 MB Spark refuses to start."""
 _PARTITIONS = "spark.sql.shuffle.partitions"
 
 
@@ -83,6 +85,7 @@ def start(
     What Spark has to say goes to the log, so that people and programs read only what we say.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    memory = _fitting(memory, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(master or f"local[{cores}]").appName("tradewind")
     settings = {
@@ -122,8 +125,32 @@ def _pages(memory: str, master: str | None) -> dict[str, str]:
     """
     if not _is_local(master):
         return {}
-    megabytes = int(memory[:-1]) * {"m": 1, "g": 1024}[memory[-1].lower()]
-    return {"spark.buffer.pageSize": f"{max(1, -(-megabytes // _MOST_PAGES))}m"}
+    return {"spark.buffer.pageSize": f"{max(1, -(-_megabytes(memory) // _MOST_PAGES))}m"}
+
+
+def _megabytes(memory: str) -> int:
+    return int(memory[:-1]) * {"m": 1, "g": 1024}[memory[-1].lower()]
+
+
+def driver_memory(declared: str, master: str | None) -> str:
+    """The memory of Spark's own Java at a site that is declared to have so much: all of it with a local master. A
+    driver of a cluster plans and collects; the memory of its executors is the cluster's.
+
+    >>> driver_memory("8g", None), driver_memory("8g", "local[2]"), driver_memory("8g", "spark://far:7077")
+    ('8g', '8g', '1g')
+    """
+    return declared if _is_local(master) else "1g"
+
+
+def _fitting(memory: str, machine: int) -> str:
+    """Memory that Spark starts with, as far as a machine of so many bytes has it.
+
+    >>> [_fitting(one, 8 * 2**30) for one in ("2g", "64m", "64g")]
+    ['2g', '512m', '8192m']
+    """
+    wanted = _megabytes(memory)
+    fits = max(_LEAST_MEGABYTES, min(wanted, machine // 2**20))
+    return memory if fits == wanted else f"{fits}m"
 
 
 def _is_local(master: str | None) -> bool:

@@ -33,9 +33,30 @@ def deployment_with(
 def placed(path: str | PathLike[str], findings: Iterable[Finding]) -> tuple[Problem, ...]:
     """What was found about a deployment that is right in itself, with the line and column of its file."""
     name = _name(path)
-    report = Report(name, read_yaml(_read(name).decode("utf-8-sig")))
-    report.add(findings)
-    return tuple(sorted(report.problems, key=lambda problem: (problem.line, problem.column)))
+    return placed_in(_read(name).decode("utf-8-sig"), name, findings)
+
+
+def placed_if_there(path: str | PathLike[str], findings: Iterable[Finding]) -> tuple[Problem, ...]:
+    """The same, of a deployment that may have come from elsewhere than its file."""
+    name = _name(path)
+    return placed_in(_read(name).decode("utf-8-sig") if Path(name).is_file() else "", name, findings)
+
+
+def placed_in(text: str, name: str, findings: Iterable[Finding]) -> tuple[Problem, ...]:
+    """The same, given the text of the file. What it does not hold, such as queries asked in Python, has no line."""
+    findings = list(findings)
+    document = read_yaml(text) if text and findings else None
+    known = document.places if document is not None else {}
+    elsewhere = [
+        Problem(f"{name} {'.'.join(map(str, one.path))}", one.what, one.hint)
+        for one in findings
+        if one.path not in known
+    ]
+    if document is None:
+        return tuple(elsewhere)
+    report = Report(name, document)
+    report.add(one for one in findings if one.path in known)
+    return (*sorted(report.problems, key=lambda problem: (problem.line, problem.column)), *elsewhere)
 
 
 def _read(name: str) -> bytes:

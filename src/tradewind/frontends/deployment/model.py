@@ -95,7 +95,7 @@ def _memory(text: str) -> str:
 
 
 class Site(Strict):
-    """A place with a Spark. `memory` is that of the Spark of each worker, as `tradewind agent --memory` gives it.
+    """A place with a Spark. `memory` is that of each worker's Spark, unless `tradewind agent --memory` gives another.
 
     `tables` says where stored tables are kept there; without it, in a file of the run.
     """
@@ -109,10 +109,14 @@ class Site(Strict):
     tables: Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(_database)] | None = None
 
     @property
+    def memory_each(self) -> int:
+        """The bytes of memory of each of its workers."""
+        return int(self.memory[:-1]) * {"m": 2**20, "g": 2**30}[self.memory[-1]]
+
+    @property
     def memory_bytes(self) -> int:
         """The bytes of memory of all its workers."""
-        unit = {"m": 2**20, "g": 2**30}[self.memory[-1]]
-        return int(self.memory[:-1]) * unit * self.workers
+        return self.memory_each * self.workers
 
 
 class Link(Strict):

@@ -23,6 +23,7 @@ from tradewind.backbone.names import token
 from tradewind.backbone.server import Server
 from tradewind.backbone.settings import Leaf, Neighbour, free_port, is_free
 from tradewind.errors import InputError, TradewindError
+from tradewind.frontends.deployment.model import Site as DeclaredSite
 from tradewind.runtime.cluster import delivered
 from tradewind.runtime.cluster.control import Control
 from tradewind.runtime.cluster.desired import Desired, opened, sites_of
@@ -32,8 +33,9 @@ from tradewind.runtime.cluster.footprint import disk_free_bytes, memory_bytes
 from tradewind.runtime.cluster.metrics import Sample, of_site
 from tradewind.runtime.cluster.reports import SiteReport
 from tradewind.runtime.cluster.site_run import Place, SiteRun, discard
+from tradewind.runtime.cluster.workers import home_of
 from tradewind.runtime.saying import Say
-from tradewind.spark.session import Session, forget, kill_java, lives, start
+from tradewind.spark.session import Session, driver_memory, forget, kill_java, lives, start
 from tradewind.trust.identity import Identity
 
 _LOOK = 0.1
@@ -59,7 +61,8 @@ class Post:
     advertise: str | None = None
     """How others reach that, if not under the same address: `host:port`."""
     cores: int | None = None
-    memory: str = "1g"
+    memory: str | None = None
+    """That of Spark, if not what is declared of the site."""
 
 
 @dataclass
@@ -192,18 +195,19 @@ class Agent:
             self._session = None
         if self._session is None:
             cores = self.post.cores or os.cpu_count() or 1
-            self._session = start(
-                cores, self.post.state / "tmp", memory=self.post.memory, master=self._master(),
-                log=self.post.state / "spark.log",
-            )  # fmt: skip
+            declared = self._declared()
+            # A worker has a Spark of its own.
+            master = declared.spark if home_of(self.post.site) == self.post.site else None
+            memory = self.post.memory or driver_memory(declared.memory, master)
+            log = self.post.state / "spark.log"
+            self._session = start(cores, self.post.state / "tmp", memory=memory, master=master, log=log)
         return self._session
 
-    def _master(self) -> str | None:
+    def _declared(self) -> DeclaredSite:
+        """What is declared of the site; of a worker, what is declared of the site that it is one of."""
         wanted = self._desired.wanted
-        if wanted is None:
-            return None
-        declared = wanted.declared(self.post.root).sites.get(self.post.site)
-        return None if declared is None else declared.spark
+        sites = {} if wanted is None else wanted.declared(self.post.root).sites
+        return sites.get(home_of(self.post.site)) or DeclaredSite()
 
     def _asked(self, question: dict[str, Any]) -> Any:
         if question.get("kind") == delivered.KIND:

@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from tradewind.backbone import catalog
+from tradewind.cost.growing_joins import refuse_full
 from tradewind.errors import DataError, DeploymentError, InputError, RunError, TradewindError, unknown
 from tradewind.frontends.deployment.check import load
+from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.frontends.deployment.file import placed_in
 from tradewind.runtime.cluster import delivered, renewing
 from tradewind.runtime.cluster.arranging import Arranging
 from tradewind.runtime.cluster.changes import Changes, begins_anew, without
@@ -76,13 +79,20 @@ class Coordinator(Arranging):
     def check(self, text: str, called: str) -> list[dict[str, Any]]:
         """All that is wrong with a deployment's text."""
         try:
-            load(text, _plain_name(called))
+            self._loaded(text, _plain_name(called))
         except DeploymentError as error:
             return [{"where": one.where, "what": one.what, "hint": one.hint} for one in error.problems]
         return []
 
+    @staticmethod
+    def _loaded(text: str, name: str) -> Deployment:
+        """What a text declares; a `DeploymentError` if it is not right, or would fill the memory of a site."""
+        found = load(text, name)
+        refuse_full(found, lambda findings: placed_in(text, name, findings))
+        return found
+
     def _changed(self, text: str, called: str, planner: str | None, until_done: bool, fresh: bool) -> Changes:
-        found = load(text, str(self.office.root / _plain_name(called)))
+        found = self._loaded(text, str(self.office.root / _plain_name(called)))
         before = self._desired.wanted
         after = replace(wanted_of(found, text, planner, self.office.folder / "figures"), until_done=until_done)
         same = before is not None and before.name == after.name

@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tradewind.cost.growing_joins import refuse_full
 from tradewind.errors import RunError
 from tradewind.fragments.deployed import Deployed
 from tradewind.fragments.parting import merged, split
 from tradewind.frontends.deployment.check import load, load_more
 from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.frontends.deployment.file import placed_in
 from tradewind.runtime.asked import added, horizon_of
 from tradewind.runtime.cluster.changes import without
 from tradewind.runtime.cluster.desired import Added, Flow, Wanted
@@ -51,6 +53,8 @@ def wanted_also(
     texts = [one.text for one in wanted.added]
     found = load_more(wanted.text, texts, more, str(root / wanted.called), "queries")
     new = added(before, found)
+    # What runs already is let run; of what is new, what would fill the memory of a site is refused.
+    refuse_full(replace(found, queries=new), lambda findings: placed_in(more, "queries", findings))
     channels = tuple(sorted(name for name in whole if name in wanted.deployed.channels))
     # What is split is planned as one, and split again: whoever reads it does not know, and workers are not planned for.
     roads = Roads.of(with_workers(found, wanted.places))
