@@ -85,5 +85,6 @@ def test_a_difference_is_shown_before_it_is_made(tmp_path):
         assert "worked out again from the beginning: odd" in told
         file.write_text(TAPS.replace("n % 2", "m % 2"))
         assert "unknown column 'm'" in cluster.failing("apply", str(file), "--yes")
-        cluster.command("stop")
+        assert "nobody can be asked" in cluster.failing("stop")
+        assert json.loads(cluster.command("stop", "--yes", "--json"))["lost"]["deployment"] == "taps"
         assert cluster.status()["state"] == "stopped"

@@ -157,16 +157,21 @@ def test_answers_that_are_there_already_are_told_before_anything_is_done(coordin
         (root / "out" / "all" / "batch-00000000-0.json").write_text("{}")
         agent.look()
         eventually("it reports", lambda: agent.look() >= 0 and bool(coordinator.registry.alive(coordinator.clock())))
-        there = [{"query": "all_of_it", "site": "hq"}]
+        there = [{"query": "all_of_it", "site": "hq", "path": "out/all", "files": 1}]
         shown = coordinator.difference(FILE, "shop.yaml")
         assert shown["delivered"] == there
-        assert "answers of all_of_it are at hq already: --fresh removes them" in told(shown, Path("shop.yaml"))
+        told_of = told(shown, Path("shop.yaml"))
+        assert "answers of all_of_it are at hq already (out/all): --fresh removes them" in told_of
         epoch = coordinator._desired.epoch
         with pytest.raises(RunError, match="all_of_it at hq") as refused:
             coordinator.apply(FILE, "shop.yaml")
         assert "--fresh" in str(refused.value.hint)
         assert (coordinator._desired.epoch, coordinator._desired.wanted) == (epoch, None)
-        assert coordinator.difference(FILE, "shop.yaml", fresh=True)["delivered"] == []
+        shown = coordinator.difference(FILE, "shop.yaml", fresh=True)
+        assert shown["delivered"] == []
+        assert shown["outputs"] == [{**there[0], "action": "removed", "unrepeatable": []}]
+        removed = "delivered by all_of_it at hq in out/all (1 file): is removed, and worked out again"
+        assert removed in told(shown, Path("shop.yaml"))
         coordinator.apply(FILE, "shop.yaml", fresh=True)
         # What goes on goes on with its own answers.
         assert coordinator.difference(FILE, "shop.yaml")["delivered"] == []

@@ -34,7 +34,7 @@ COMMANDS = {
     "move": "move",
     "split": "split",
     "merge": "split",
-    "stop": "status",
+    "stop": "stop",
     "demo": "demo",
     "experiment": "experiment",
     "doctor": "doctor",

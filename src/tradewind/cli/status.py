@@ -1,4 +1,4 @@
-"""`tradewind status`, `describe`, `stats` and `stop`: how a cluster does."""
+"""`tradewind status`, `describe` and `stats`: how a cluster does."""
 
 from __future__ import annotations
 
@@ -47,11 +47,6 @@ def describe(name: Entity, at: At = None) -> None:
 def stats(at: At = None) -> None:
     """Show figures of everything that runs, as JSON."""
     typer.echo(json.dumps(client_of(at).get("/v1/stats"), indent=2))
-
-
-def stop(at: At = None) -> None:
-    """Let nothing run on a cluster any more. What was delivered stays; agents and the coordinator go on."""
-    typer.echo(f"nothing is wanted from epoch {client_of(at).post('/v1/stop', {})['epoch']} on.")
 
 
 def told(found: dict[str, Any]) -> list[str]:

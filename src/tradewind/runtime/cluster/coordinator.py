@@ -12,7 +12,7 @@ from typing import Any
 from tradewind.backbone import catalog
 from tradewind.cost.growing_joins import refuse_full
 from tradewind.errors import DataError, DeploymentError, InputError, RunError, TradewindError, unknown
-from tradewind.frontends.deployment.check import load
+from tradewind.frontends.deployment.check import load, load_more
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.frontends.deployment.file import placed_in
 from tradewind.runtime.cluster import delivered, renewing
@@ -21,6 +21,7 @@ from tradewind.runtime.cluster.changes import Changes, begins_anew, without
 from tradewind.runtime.cluster.desired import BUCKET, Wanted
 from tradewind.runtime.cluster.moving_reports import SUBJECT, told_of
 from tradewind.runtime.cluster.moving_routes import Roads
+from tradewind.runtime.cluster.outputs import foreign, outputs, recomputed
 from tradewind.runtime.cluster.planning import wanted_also, wanted_of, with_moves
 from tradewind.runtime.cluster.reports import report_of
 from tradewind.runtime.cluster.ruling import Office
@@ -109,6 +110,8 @@ class Coordinator(Arranging):
             generation = max(generation, int(known["generation"])) + 1
             after = plain or after
         after = replace(after, generation=generation, fresh=fresh or (same and anew), imitate=self.office.imitate)
+        if before is not None and not anew:
+            after = replace(after, recomputed=recomputed(before, after))
         return Changes(before, after, anew)
 
     def difference(
@@ -152,16 +155,23 @@ class Coordinator(Arranging):
     def _held(self, text: str, called: str) -> delivered.Held:
         """Answers that are where a deployment would deliver its own. Asked without the lock: sites may take a while."""
         found = load(text, str(self.office.root / _plain_name(called)))
+        return self._held_of(found, [text])
+
+    def _held_of(self, found: Deployment, texts: Sequence[str]) -> delivered.Held:
         with self._lock:
             alive = self.registry.alive(self.clock())
-        return delivered.held(found, text, alive, lambda site, question: self._questions.ask(site, question, _PATIENCE))
+        return delivered.held(
+            found, texts, alive, lambda site, question: self._questions.ask(site, question, _PATIENCE)
+        )
 
     def _shown(self, changes: Changes, held: delivered.Held) -> dict[str, Any]:
-        """A difference as plain data. What is delivered matters to what begins anew, unless it is removed then."""
-        mixed = changes.anew and changes.after is not None and not changes.after.fresh
+        """A difference as plain data. Answers of others are in the way of what begins, unless they are removed then."""
+        alive = self.registry.alive(self.clock())
+        new = None if changes.after is None else changes.after.declared(self.office.root)
         return {
             "epoch": self._desired.epoch, **changes.to_json(), "waiting_for": self._absent(changes),
-            "delivered": held if mixed else [],
+            "delivered": foreign(changes, held),
+            "outputs": [] if new is None else outputs(changes, self.declared(), new, held, alive),
         }  # fmt: skip
 
     def stop(self) -> dict[str, Any]:
@@ -173,12 +183,21 @@ class Coordinator(Arranging):
 
     def add(self, text: str, called: str) -> dict[str, Any]:
         """Answer the queries of one more text, besides those that are answered: what runs goes on."""
+        held = self._held_also(text)
         with self._lock:
             whole = [name for name, all_of_it in self._whole().items() if all_of_it]
             figures = self.office.folder / "figures"
             after, names = wanted_also(self._settled(), text, whole, self.office.root, figures)
+            delivered.refuse([one for one in held if one["query"] in names], "deliver to another folder.")
             self._want(wanted=after)
             return {"epoch": self._desired.epoch, "added": names}
+
+    def _held_also(self, more: str) -> delivered.Held:
+        """Answers that are where queries of one more text would deliver theirs."""
+        wanted = self._running()
+        texts = [wanted.text, *(one.text for one in wanted.added), more]
+        found = load_more(texts[0], texts[1:-1], more, str(self.office.root / wanted.called), "queries")
+        return self._held_of(found, texts)
 
     def remove(self, query: str) -> dict[str, Any]:
         """Answer a query no more; what only it needs is stopped, and all else goes on."""
@@ -189,7 +208,8 @@ class Coordinator(Arranging):
                 raise unknown("query", query, [name for name in answered if name not in wanted.removed])
             removed = (*wanted.removed, query)
             deployed = without(wanted.deployed, removed, wanted.splits)
-            self._want(wanted=replace(wanted, removed=removed, deployed=deployed))
+            again = tuple(name for name in wanted.recomputed if name != query)
+            self._want(wanted=replace(wanted, removed=removed, deployed=deployed, recomputed=again))
             return {"epoch": self._desired.epoch, "removed": query}
 
     def _whole(self) -> dict[str, bool]:

@@ -68,6 +68,10 @@ class Wanted:
     until_done: bool = False
     fresh: bool = False
     """Whether what earlier deployments delivered to the same places is removed."""
+    recomputed: tuple[str, ...] = ()
+    """Queries that are worked out from the beginning in place of what they were: what was delivered of them is removed
+    when that begins.
+    """
     imitate: bool = False
     flows: tuple[Flow, ...] = ()
     move: Move | None = None
@@ -116,6 +120,7 @@ class Wanted:
             "planner": self.planner,
             "until_done": self.until_done,
             "fresh": self.fresh,
+            "recomputed": list(self.recomputed),
             "imitate": self.imitate,
             "flows": [[one.start, one.end, one.planned, one.shipped, one.usd_per_gb] for one in self.flows],
             "move": None if self.move is None else self.move.to_json(),
@@ -144,6 +149,7 @@ class Wanted:
             planner=None if data["planner"] is None else _text(data["planner"]),
             until_done=bool(data["until_done"]),
             fresh=bool(data["fresh"]),
+            recomputed=tuple(map(_text, data.get("recomputed", ()))),
             imitate=bool(data["imitate"]),
             flows=tuple(Flow(_text(a), _text(b), float(p), float(s), float(u)) for a, b, p, s, u in data["flows"]),
             move=None if data["move"] is None else Move.from_json(data["move"]),

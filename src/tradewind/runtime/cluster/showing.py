@@ -31,6 +31,8 @@ class Showing(Ruling):
             known = status_of(self.registry, self._desired, found.sites if found is not None else (), self.clock())
             if found is not None and self._desired.wanted is not None:
                 known = with_freshness(known, found, self._desired.wanted.deployed)
+                for name, query in known["queries"].items():
+                    query["path"] = found.queries[name].deliver.path
             known["coordinator"] = {"leader": True, "since": self._since, "refused_reports": self.registry.refused}
             known["warnings"] = self._warnings()
             known["moves"] = self._lead.shown(self._desired.wanted)

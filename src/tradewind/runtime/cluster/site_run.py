@@ -142,6 +142,7 @@ class SiteRun:
         try:
             before = self._sites.setting.own
             setting = self._setting(self._declared())
+            self._clear(setting)
             prepare(setting.sinks)
             self._sites.adapt(setting)
             self.ended = self.ended and before == setting.own
@@ -179,11 +180,10 @@ class SiteRun:
         setting = self._setting(found)
         refuse_clashes(found, self.place.root, self.place.site)
         check_readable(found, self.place.root, self.folder, wait=not self.wanted.until_done)
-        if not self.folder.exists():
-            if self.wanted.fresh:
-                for sink in setting.sinks.values():
-                    sink.clear()
-            refuse_foreign(setting.sinks, "tradewind apply --fresh")
+        if self.wanted.fresh and not self.folder.exists():
+            for sink in setting.sinks.values():
+                sink.clear()
+        self._clear(setting)
         self.folder.mkdir(parents=True, exist_ok=True)
         prepare(setting.sinks)
         sites = Sites(setting, self.session())
@@ -193,6 +193,19 @@ class SiteRun:
             sites.stop()
             raise
         self._sites, self.ended = sites, False
+
+    def _clear(self, setting: Setting) -> None:
+        """Where a fragment begins from nothing, remove what was delivered before if that is wanted, and refuse to mix
+        its answers with any others.
+        """
+        for fragment in setting.own:
+            if fragment.name in setting.held or setting.folder(fragment).exists():
+                continue
+            sinks = {name: setting.sinks[name] for name in fragment.answers}
+            for name, sink in sinks.items():
+                if name in self.wanted.recomputed:
+                    sink.clear()
+            refuse_foreign(sinks, "tradewind apply --fresh")
 
     def _said_of(self, error: Exception) -> str:
         """What nobody expected, in a line."""
