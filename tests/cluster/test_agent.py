@@ -47,10 +47,10 @@ def test_an_agent_takes_answers_renews_and_says_that_it_is_shut_out(coordinator,
         eventually("it has what is wanted", lambda: agent._desired.epoch == coordinator._desired.epoch)
         # Nothing runs, and it can be asked all the same what was delivered before.
         question = {"kind": KIND, "text": FILE, "called": "d.yaml"}
-        assert coordinator._questions.ask("ams", question) == []
+        assert coordinator._questions.ask("ams", question) == {}
         (folder / "out").mkdir()
         (folder / "out" / "batch-00000000-0.json").write_text("{}")
-        assert coordinator._questions.ask("ams", question) == ["q"]
+        assert coordinator._questions.ask("ams", question) == {"q": 1}
         server = agent._server
         assert server is not None
         first, pid = certificate(agent.post.identity.certificate.read_bytes()), server.pid

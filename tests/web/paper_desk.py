@@ -123,6 +123,12 @@ class PaperDesk:
     def stop(self) -> dict[str, Any]:
         return {"state": "stopped"}
 
+    def pause(self) -> dict[str, Any]:
+        return {"changed": True}
+
+    def resume(self) -> dict[str, Any]:
+        return {"changed": False}
+
     def add(self, text: str, called: str) -> dict[str, Any]:
         self._read(text, called)
         return {"added": ["more"]}

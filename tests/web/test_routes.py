@@ -33,6 +33,8 @@ ANSWERS = [
      {"added": ["ä.yaml"], "planner": "exact", "until_done": False, "fresh": True}),
     ("POST", "/v1/apply", {"text": "x", "expected_epoch": 3, "until_done": True}, {"epoch": 4}),
     ("POST", "/v1/stop", None, {"state": "stopped"}),
+    ("POST", "/v1/pause", None, {"changed": True}),
+    ("POST", "/v1/resume", None, {"changed": False}),
     ("POST", "/v1/queries", {"text": "queries: {}"}, {"added": ["more"]}),
     ("DELETE", "/v1/queries/top", None, {"removed": "top"}),
     (
@@ -220,5 +222,5 @@ def test_every_route_is_described(ask: Asker) -> None:
     described = ask("GET", "/v1/openapi.json").json()
     open_paths = {path for path, item in described["paths"].items() for one in item.values() if "security" not in one}
     assert open_paths == {"/v1/ca", "/v1/join"}
-    assert len(described["paths"]) == 22
+    assert len(described["paths"]) == 24
     assert SECRET not in json.dumps(described)

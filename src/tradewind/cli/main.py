@@ -34,6 +34,8 @@ COMMANDS = {
     "move": "move",
     "split": "split",
     "merge": "split",
+    "pause": "pause",
+    "resume": "pause",
     "stop": "stop",
     "demo": "demo",
     "experiment": "experiment",

@@ -16,7 +16,9 @@ from tradewind.errors import RunError
 
 Wait = Annotated[
     str | None,
-    typer.Option("--wait", metavar="STATE", help="Wait until it is so: running, ended or stopped; 10 minutes at most."),
+    typer.Option(
+        "--wait", metavar="STATE", help="Wait until it is so: running, paused, ended or stopped; 10 minutes at most."
+    ),
 ]
 Entity = Annotated[str, typer.Argument(help="A site, stream, query, table, fragment or channel.", show_default=False)]
 _PATIENCE, _LOOK = 600.0, 0.5
@@ -30,10 +32,10 @@ def status(at: At = None, wait: Wait = None, as_json: AsJson = False) -> None:
     said = None
     while wait is not None and found["state"] != wait:
         if time.perf_counter() > end:
-            raise RunError(f"it is {found['state']}, and not {wait}, after {_PATIENCE:.0f} s.", hint=_why(found))
+            raise RunError(f"it is {found['state']}, and not {wait}, after {_PATIENCE:.0f} s.", hint=why(found))
         if found["state"] != said:
             said = found["state"]
-            typer.echo(f"{said}: {_why(found)}", err=True)
+            typer.echo(f"{said}: {why(found)}", err=True)
         time.sleep(_LOOK)
         found = client.get("/v1/status")
     typer.echo(json.dumps(found, indent=2) if as_json else "\n".join(told(found)))
@@ -107,7 +109,8 @@ def _short(text: str | None) -> str:
     return "" if text is None else text if len(text) <= 80 else f"{text[:79]}…"
 
 
-def _why(found: dict[str, Any]) -> str:
+def why(found: dict[str, Any]) -> str:
+    """What a cluster waits for, or has trouble with."""
     for name, site in found["sites"].items():
         if site.get("problem"):
             return f"site {name}: {site['problem']}"

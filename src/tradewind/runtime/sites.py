@@ -128,6 +128,14 @@ class Sites:
         if brake is not None:
             brake.pull(patience)
 
+    def brake_all(self, patience: float) -> None:
+        """Let every fragment do the batch that it is at, and none after it."""
+        brakes = list(self._brakes.values())
+        for brake in brakes:
+            brake.pulled = True
+        for brake in brakes:
+            brake.pull(patience)
+
     def settle(self, fragment: Fragment) -> None:
         """Let be seen all that a fragment that stands still had committed, should it have died before that."""
         if self.session is None:

@@ -53,6 +53,16 @@ def stop(desk: AtDesk) -> Response:
     return answer(desk.stop())
 
 
+@router.post("/pause", summary="Let what runs stand still, with its state", responses={200: {"model": Anything}})
+def pause(desk: AtDesk) -> Response:
+    return answer(desk.pause())
+
+
+@router.post("/resume", summary="Let what is paused go on", responses={200: {"model": Anything}})
+def resume(desk: AtDesk) -> Response:
+    return answer(desk.resume())
+
+
 @router.post("/move", summary="Run a query's delivery or a fragment elsewhere", responses={200: {"model": Anything}})
 def move(asked: Move, desk: AtDesk) -> Response:
     return answer(desk.move(asked.what, asked.site))

@@ -57,6 +57,12 @@ class Desk(Measured, Protocol):
     def stop(self) -> Told:
         """Ends what runs; what was delivered stays."""
 
+    def pause(self) -> Told:
+        """Lets what runs stand still; its state is kept."""
+
+    def resume(self) -> Told:
+        """Lets what is paused go on."""
+
     def add(self, text: str, called: str) -> Told:
         """Adds the queries of a text to what runs."""
 

@@ -41,7 +41,7 @@ class FailureShape(BaseModel):
 class FragmentShape(BaseModel):
     """A fragment at a site."""
 
-    state: str = Field(examples=["running", "starting", "ended", "failed"])
+    state: str = Field(examples=["running", "starting", "paused", "ended", "failed"])
     batch: int | None = None
     rows: int | None = None
     rows_per_second: float | None = None
@@ -103,7 +103,8 @@ class StatusShape(BaseModel):
     epoch: int | None = None
     deployment: str | None = None
     until_done: bool | None = None
-    state: str | None = Field(None, examples=["running", "ended", "stopped"])
+    paused: bool | None = None
+    state: str | None = Field(None, examples=["running", "paused", "ended", "stopped"])
     coordinator: CoordinatorShape | None = None
     sites: dict[str, SiteShape] = {}
     links: list[LinkShape] = []

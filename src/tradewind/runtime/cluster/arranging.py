@@ -148,7 +148,14 @@ class Arranging(Showing):
                 raise RunError(f"site {site!r} is not up to date yet.", hint="try again in a moment.")
 
     def _settled(self) -> Wanted:
-        """What runs, where it is; refused while something moves."""
+        """What runs, where it is; refused while something moves, and while all of it is paused."""
+        wanted = self._arranged()
+        if wanted.paused:
+            raise RunError(f"{wanted.name} is paused.", hint="let it go on before: tradewind resume.")
+        return wanted
+
+    def _arranged(self) -> Wanted:
+        """What is to run, where it is; refused while something moves."""
         wanted = self._running()
         if wanted.move is not None:
             raise RunError(
@@ -167,7 +174,7 @@ class Arranging(Showing):
     def _lead_on(self) -> None:
         """Go over to the next phase of a move or a cut, once it is time."""
         wanted = self._desired.wanted
-        if wanted is None:
+        if wanted is None or wanted.paused:
             return
         if wanted.move is not None:
             self._lead_move(wanted, wanted.move)

@@ -16,12 +16,12 @@ from tradewind.frontends.deployment.check import load, load_more
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.frontends.deployment.file import placed_in
 from tradewind.runtime.cluster import delivered, renewing
-from tradewind.runtime.cluster.arranging import Arranging
 from tradewind.runtime.cluster.changes import Changes, begins_anew, without
 from tradewind.runtime.cluster.desired import BUCKET, Wanted
 from tradewind.runtime.cluster.moving_reports import SUBJECT, told_of
 from tradewind.runtime.cluster.moving_routes import Roads
 from tradewind.runtime.cluster.outputs import foreign, outputs, recomputed
+from tradewind.runtime.cluster.pausing import Pausing
 from tradewind.runtime.cluster.planning import wanted_also, wanted_of, with_moves
 from tradewind.runtime.cluster.reports import report_of
 from tradewind.runtime.cluster.ruling import Office
@@ -35,7 +35,7 @@ _PATIENCE = 5.0
 
 
 @dataclass
-class Coordinator(Arranging):
+class Coordinator(Pausing):
     """A coordinator that leads. Its methods may be called from any thread, and give plain data."""
 
     _stopping: threading.Event = field(default_factory=threading.Event)
@@ -108,7 +108,7 @@ class Coordinator(Arranging):
         known = catalog.get(self._wired, BUCKET, "generation") or {"generation": 0}
         if anew:
             generation = max(generation, int(known["generation"])) + 1
-            after = plain or after
+            after = replace(plain or after, paused=False)
         after = replace(after, generation=generation, fresh=fresh or (same and anew), imitate=self.office.imitate)
         if before is not None and not anew:
             after = replace(after, recomputed=recomputed(before, after))
@@ -144,7 +144,7 @@ class Coordinator(Arranging):
             changes = self._changed(text, called, planner, until_done, fresh)
             if changes.before is not None and not changes.nothing:
                 # What stays as it is may be on its way: a coordinator that died meanwhile is started as it was before.
-                self._settled()
+                self._arranged() if changes.anew else self._settled()
             shown = self._shown(changes, held)
             delivered.refuse(shown["delivered"])
             if not changes.nothing and changes.after is not None:

@@ -72,6 +72,8 @@ class Wanted:
     """Queries that are worked out from the beginning in place of what they were: what was delivered of them is removed
     when that begins.
     """
+    paused: bool = False
+    """Whether all of it stands still; state and positions are kept."""
     imitate: bool = False
     flows: tuple[Flow, ...] = ()
     move: Move | None = None
@@ -121,6 +123,7 @@ class Wanted:
             "until_done": self.until_done,
             "fresh": self.fresh,
             "recomputed": list(self.recomputed),
+            "paused": self.paused,
             "imitate": self.imitate,
             "flows": [[one.start, one.end, one.planned, one.shipped, one.usd_per_gb] for one in self.flows],
             "move": None if self.move is None else self.move.to_json(),
@@ -150,6 +153,7 @@ class Wanted:
             until_done=bool(data["until_done"]),
             fresh=bool(data["fresh"]),
             recomputed=tuple(map(_text, data.get("recomputed", ()))),
+            paused=bool(data.get("paused", False)),
             imitate=bool(data["imitate"]),
             flows=tuple(Flow(_text(a), _text(b), float(p), float(s), float(u)) for a, b, p, s, u in data["flows"]),
             move=None if data["move"] is None else Move.from_json(data["move"]),

@@ -27,8 +27,10 @@ def _judged(
 ) -> dict[str, Any]:
     wish = found.queries[name].fresh_within if name in found.queries else None
     behind = query["behind_seconds"]
-    shown = {"fresh_within_seconds": None if wish is None else wish / _MICROS, "state": "running", "cause": None}
-    if wish is None or behind is None or status["state"] in {"stopped", "ended"}:
+    paused = bool(status.get("paused"))
+    state = "paused" if paused else "running"
+    shown = {"fresh_within_seconds": None if wish is None else wish / _MICROS, "state": state, "cause": None}
+    if wish is None or behind is None or paused or status["state"] in {"stopped", "ended"}:
         return shown
     waits = max((found.streams[one].source.late_by for one in found.graph(name).sources()), default=0)
     if behind <= (wish + waits) / _MICROS:

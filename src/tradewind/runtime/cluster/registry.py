@@ -92,6 +92,7 @@ def status_of(registry: Registry, desired: Desired, declared: Iterable[str], now
         "deployment": None if wanted is None else wanted.name,
         "generation": None if wanted is None else wanted.generation,
         "until_done": wanted is not None and wanted.until_done,
+        "paused": wanted is not None and wanted.paused,
         "state": _state(registry, wanted, desired, now),
         "sites": shown,
         "links": _links(registry, wanted, now),
@@ -160,13 +161,16 @@ def _site(registry: Registry, site: str, now: float) -> dict[str, Any]:
 
 
 def _state(registry: Registry, wanted: Wanted | None, desired: Desired, now: float) -> str:
-    """In a word: stopped, waiting for sites, starting, running, ended, or failing."""
+    """In a word: stopped, waiting for sites, pausing, paused, starting, running, ended, or failing."""
     if wanted is None:
         return "stopped"
     needed = {one.site for one in wanted.deployed.fragments}
     if any(registry.state_of(site, now) != "alive" for site in needed):
         return "waiting"
     reports = [registry.heard[site].report for site in needed]
+    if wanted.paused:
+        still = all(one.state == "paused" and one.run == wanted.title for one in reports)
+        return "paused" if still else "pausing"
     if any(one.state == "failed" for one in reports):
         return "failing"
     if any(one.epoch < desired.epoch or one.state in {"idle", "starting", "stopped"} for one in reports):

@@ -21,7 +21,7 @@ Said = Annotated[str, Field(max_length=2_000)]
 Count = Annotated[int, Field(ge=0, le=1 << 62)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
-State = Literal["starting", "running", "ended", "failed", "stopped"]
+State = Literal["starting", "running", "paused", "ended", "failed", "stopped"]
 
 
 class _Told(BaseModel):
@@ -113,7 +113,7 @@ class SiteReport(_Told):
     """Grows with each report of a process."""
     epoch: Count
     """What it works on, or is about to."""
-    state: Literal["idle", "starting", "running", "ended", "failed", "stopped"]
+    state: Literal["idle", "starting", "running", "paused", "ended", "failed", "stopped"]
     run: Name | None = None
     """The title of the deployment that it tells of: for a moment that may still be the one before."""
     listens: Name | None = None

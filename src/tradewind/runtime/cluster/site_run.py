@@ -21,11 +21,12 @@ from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.answers import answer_of, excerpt
 from tradewind.runtime.asked import horizon_of
 from tradewind.runtime.cluster.desired import Wanted, held_at
+from tradewind.runtime.cluster.errands import Errand
 from tradewind.runtime.cluster.heat import Batch, Heat, proposals
 from tradewind.runtime.cluster.moving_site import Batches, Courier, SiteMove, guests_of
 from tradewind.runtime.cluster.places import at_site
 from tradewind.runtime.cluster.reports import AnswerTold, ChannelTold, FragmentTold, LinkTold, Proposal, ReadTold
-from tradewind.runtime.cluster.site_told import answers_of, channels_of, links_of, read_of
+from tradewind.runtime.cluster.site_told import Told, answers_of, channels_of, links_of, read_of
 from tradewind.runtime.cluster.warned import Warned
 from tradewind.runtime.places import prepare, refuse_clashes, refuse_foreign, sink_of
 from tradewind.runtime.pushes import Pushes
@@ -43,6 +44,8 @@ from tradewind.spark.sources.reading import check_readable
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 _CHANNELS = 5.0
 """Seconds between two looks at what channels hold."""
+_BATCH = 30.0
+"""Seconds that the end of a batch is waited for before it is given up, to be done again."""
 _CALM = 60.0
 """Seconds without a failure after which the next one is taken for the first."""
 
@@ -90,6 +93,9 @@ class SiteRun:
     _moving: SiteMove | None = None
     _heat: Heat = field(default_factory=Heat)
     _warned: Warned = field(default_factory=Warned)
+    _braking: Errand | None = None
+    _last: Told = field(default_factory=Told)
+    """What was told last before it was paused."""
 
     def __post_init__(self) -> None:
         if self.courier is not None:
@@ -106,6 +112,9 @@ class SiteRun:
         now = self.clock()
         try:
             self._take()
+            if self.wanted.paused:
+                self._stand_still()
+                return
             if self._sites is None:
                 if now < self._again_at or not self._ready(self.wanted):
                     return
@@ -136,9 +145,10 @@ class SiteRun:
             del self._done_at[gone]
         with self._lock:
             self._heat.forget(here)
-        if self._sites is None:
+        if self._sites is None or self.wanted.paused:
             self._again_at = 0.0
             return
+        self._braking = None
         try:
             before = self._sites.setting.own
             setting = self._setting(self._declared())
@@ -148,6 +158,22 @@ class SiteRun:
             self.ended = self.ended and before == setting.own
         except TradewindError as error:
             self._failed(str(error), self.clock())
+
+    def _stand_still(self) -> None:
+        """Stop what runs, each fragment at the end of the micro-batch that it is at."""
+        sites = self._sites
+        if sites is None:
+            return
+        if self._braking is None:
+            self._braking = Errand(lambda: sites.brake_all(_BATCH))
+        if self._braking.over:
+            self._last = Told(self.links(), self.answers(), self.read(), self.channels())
+            self._braking = None
+            self.stop()
+
+    @property
+    def _paused(self) -> bool:
+        return self.wanted.paused and self._sites is None
 
     def stop(self) -> None:
         """Stop for now; what was committed stays."""
@@ -192,7 +218,7 @@ class SiteRun:
         except BaseException:
             sites.stop()
             raise
-        self._sites, self.ended = sites, False
+        self._sites, self.ended, self._last = sites, False, Told()
 
     def _clear(self, setting: Setting) -> None:
         """Where a fragment begins from nothing, remove what was delivered before if that is wanted, and refuse to mix
@@ -263,8 +289,10 @@ class SiteRun:
             self._heat.note(report.fragment, Batch(now, report.seconds, rows))
 
     @property
-    def state(self) -> Literal["starting", "running", "ended", "failed"]:
+    def state(self) -> Literal["starting", "running", "paused", "ended", "failed"]:
         """In a word."""
+        if self._paused:
+            return "paused"
         if self._sites is None:
             return "failed" if self.problem is not None else "starting"
         return "ended" if self.ended else "running"
@@ -282,6 +310,7 @@ class SiteRun:
             there = sites is not None and one.name in sites.running
             ended = sites is not None and one.name in sites.closed
             state = "ended" if ended else "running" if there else "failed" if self.problem is not None else "starting"
+            state = "paused" if self._paused else state
             found[one.name] = FragmentTold.model_validate({
                 "state": state, "batch": last.batch if last else -1, "rows": rows.get(one.name, 0),
                 "seconds": last.seconds if last else 0.0, "problem": self.problem if state == "failed" else None,
@@ -295,15 +324,15 @@ class SiteRun:
 
     def links(self) -> list[LinkTold]:
         """What came over each link that ends here."""
-        return [] if self._sites is None else links_of(self._sites)
+        return self._last.links if self._sites is None else links_of(self._sites)
 
     def answers(self) -> dict[str, AnswerTold]:
         """How the answers are that are delivered here."""
-        return {} if self._sites is None else answers_of(self._sites)
+        return self._last.answers if self._sites is None else answers_of(self._sites)
 
     def read(self) -> list[ReadTold]:
         """What was read of the streams that arise here."""
-        return [] if self._sites is None else read_of(self._sites)
+        return self._last.read if self._sites is None else read_of(self._sites)
 
     def warnings(self) -> list[str]:
         """What whoever looks after the streams that arise here should know."""
@@ -315,7 +344,7 @@ class SiteRun:
         """What the channels hold that are here; looked at from time to time only, since it takes a while."""
         sites, now = self._sites, self.clock()
         if sites is None or sites.session is None:
-            return []
+            return self._last.channels
         if now - self._channels[0] >= _CHANNELS:
             try:
                 self._channels = now, channels_of(sites)

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from tradewind.backbone import catalog
 from tradewind.backbone.retention import whole
 from tradewind.runtime.cluster.reports import AnswerTold, ChannelTold, LinkTold, ReadTold
 from tradewind.runtime.sites import Sites
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a site told when it was last looked at."""
+
+    links: list[LinkTold] = field(default_factory=list)
+    answers: dict[str, AnswerTold] = field(default_factory=dict)
+    read: list[ReadTold] = field(default_factory=list)
+    channels: list[ChannelTold] = field(default_factory=list)
 
 
 def links_of(sites: Sites) -> list[LinkTold]:
