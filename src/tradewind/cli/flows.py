@@ -39,18 +39,22 @@ class Flows:
             },
         )
 
-    def links(self, counts: Mapping[Ends, Counted], seconds: float) -> list[dict[str, Any]]:
-        """Every link that carried something or should have, as plain data; `seconds` of the streams went by."""
+    def links(
+        self, counts: Mapping[Ends, Counted], predicted: Mapping[Ends, float], seconds: float
+    ) -> list[dict[str, Any]]:
+        """Every link that carried something or should have, as plain data: `predicted` bytes, while `seconds` of the
+        streams went by.
+        """
         found = []
         for ends in dict.fromkeys([*self.planned, *counts]):
             rate, counted = self.planned.get(ends, 0.0), counts.get(ends)
             price = self.usd_per_gb.get(ends, 0.0) / 1e9
             size = counted.bytes if counted else 0
-            shipped = self.shipped.get(ends, 0.0) * seconds
+            shipped, expected = self.shipped.get(ends, 0.0) * seconds, predicted.get(ends, 0.0)
             found.append({
                 "from": ends[0], "to": ends[1], "bytes_per_second": rate, "usd_per_hour": rate * price * 3600,
-                "bytes": size, "rows": counted.rows if counted else 0, "predicted_bytes": round(rate * seconds),
-                "shipped_bytes": round(shipped), "usd": size * price, "predicted_usd": rate * seconds * price,
+                "bytes": size, "rows": counted.rows if counted else 0, "predicted_bytes": round(expected),
+                "shipped_bytes": round(shipped), "usd": size * price, "predicted_usd": expected * price,
                 "shipped_usd": shipped * price, "messages": counted.messages if counted else 0,
                 "batches": counted.batches if counted else 0,
                 "control_bytes": counted.control_bytes if counted else 0,

@@ -20,6 +20,7 @@ from tradewind.cost.declared import ROWS_PER_SECOND
 
 if TYPE_CHECKING:
     from tradewind.frontends.deployment.deployment import Deployment
+    from tradewind.runtime.deviations import Deviation
     from tradewind.runtime.live import Live
     from tradewind.runtime.saying import Level, Say
     from tradewind.spark.query import Report
@@ -45,13 +46,21 @@ class Progress:
         self._to_machines = say
         self._queries = found.queries
         self._newest: int | None = None
-        self._rates = _declared_rates(found)
+        self._rates = {
+            (name, site): origin.rows_per_second or ROWS_PER_SECOND
+            for name, stream in found.streams.items()
+            for site, origin in stream.origins.items()
+        }
         self._begin = self._said = self._changed = time.perf_counter()
         self._rows = 0
         self._last_line = ""
         drawn = sys.stderr.isatty() and not quiet and say is None
         self._board = Board(Console(stderr=True, highlight=False)) if drawn else None
-        self._warned: set[str] = set()
+        self._compared = self._begin
+        self.warnings: list[str] = []
+        self.deviations: list[Deviation] = []
+        """What contradicts the plan by now."""
+        self._told: set[tuple[str, str]] = set()
         self.batches = 0
         self.origins: dict[tuple[str, str], dict[str, int]] = {}
 
@@ -78,9 +87,8 @@ class Progress:
         self._note_times(report)
         for warning in report.warnings:
             # A stream that several fragments read is the same stream.
-            if warning not in self._warned:
-                self._warned.add(warning)
-                self.say(f"warning: {warning}", level="warning")
+            if warning not in self.warnings:
+                self.warn(warning)
         if report.fragment:
             return  # of many sites a line from time to time tells more
         rate = rows / report.seconds if report.seconds else 0.0
@@ -103,17 +111,33 @@ class Progress:
 
     def seconds_of(self, read: Mapping[tuple[str, str], Survey]) -> float:
         """How much of the streams' own time was read: by their times, or by their rows and rates if they have none."""
-        oldest = min((one.earliest for one in read.values() if one.earliest is not None), default=0)
-        newest = max((one.latest for one in read.values() if one.latest is not None), default=0)
-        if newest > oldest:
-            return (newest - oldest) / _SECOND
-        return max((one.rows / self._rates[place] for place, one in read.items()), default=0.0)
+        # Loaded on use: other commands do not need what runs.
+        expected = importlib.import_module("tradewind.runtime.expected")
+        reads = {place: expected.Read(one.rows, one.earliest, one.latest) for place, one in read.items()}
+        longest = expected.span_of(reads, self._rates)
+        return 0.0 if longest is None else float(longest.seconds)
 
     def look(self, live: Live, news: Iterable[str]) -> None:
         """Look at a run: say what is new, and from time to time how it goes."""
         for said in news:
             self.say(said)
+        if time.perf_counter() - self._compared >= _SELDOM:
+            self.compare(live)
         self.say_links(live)
+
+    def warn(self, text: str, **fields: object) -> None:
+        """Say what whoever runs this should know, and remember it."""
+        self.warnings.append(text)
+        self.say(f"warning: {text}", level="warning", **fields)
+
+    def compare(self, live: Live) -> None:
+        """Warn of what contradicts the plan, of each thing once."""
+        self._compared = time.perf_counter()
+        self.deviations = live.deviations()
+        for one in self.deviations:
+            if (one.kind, one.name) not in self._told:
+                self._told.add((one.kind, one.name))
+                self.warn(one.message, predicted=one.predicted, measured=one.measured)
 
     def say_links(self, live: Live) -> None:
         """From time to time, how a run of many sites goes: rows read, links, answers, and who is waited for."""
@@ -195,7 +219,10 @@ class Progress:
             name: {"rows": one.final + one.tentative, "final": one.final, "tentative": one.tentative}
             for name, one in totals.items()
         }
-        return {"ended": how, "seconds": round(seconds, 3), "queries": queries, "streams": streams}
+        return {
+            "ended": how, "seconds": round(seconds, 3), "queries": queries, "streams": streams,
+            "warnings": self.warnings, "deviations": [one.to_json() for one in self.deviations],
+        }  # fmt: skip
 
     def _settled(self, report: Report) -> str:
         """How far everything is settled, and how far behind the newest row so far that is."""
@@ -206,14 +233,6 @@ class Progress:
         behind = max(0, self._newest - int(lowest)) / _SECOND
         settled = int(lowest) - int(lowest) % _SECOND
         return f"settled to {format_timestamp(settled)}, {behind:,.1f} s behind the newest row"
-
-
-def _declared_rates(found: Deployment) -> dict[tuple[str, str], float]:
-    return {
-        (name, site): origin.rows_per_second or ROWS_PER_SECOND
-        for name, stream in found.streams.items()
-        for site, origin in stream.origins.items()
-    }
 
 
 def _named(what: str, names: Sequence[str]) -> str:

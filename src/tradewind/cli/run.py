@@ -81,23 +81,25 @@ def run(  # noqa: PLR0917, the command line's options come as parameters
         )  # fmt: skip
         begin = time.perf_counter()
         with closing(progress), _lineage(found, until_done, progress) as story:
-            ended, totals, read = _ran(live, limit, progress, story)
+            ended, totals, read, predicted = _ran(live, limit, progress, story)
         seconds = time.perf_counter() - begin
         progress.end(seconds, ended)
-        links = Flows.of(live).links(live.links(), progress.seconds_of(read))
+        links = Flows.of(live).links(live.links(), predicted, progress.seconds_of(read))
         if links:
             progress.say("\n".join(table_of(links)))
     if as_json:
         typer.echo(json.dumps({**progress.summary(totals, read, seconds, ended), "links": links}, indent=2))
 
 
-def _ran(live: Live, limit: float | None, progress: Progress, story: Story) -> tuple[str, Any, Any]:
-    """A run from its start to its end: how that came, how many rows the answers have, and what was read."""
+def _ran(live: Live, limit: float | None, progress: Progress, story: Story) -> tuple[str, Any, Any, Any]:
+    """A run from its start to its end: how that came, how many rows the answers have, what was read, and what was
+    predicted for the links.
+    """
     # Spark takes the signals for itself when it starts, so they are taken after it.
     with live, _interruptible() as interrupted:
         progress.say(f"running {live.file} at {_where(live)}; state in {live.state}")
         for warning in live.warnings:
-            progress.say(f"warning: {warning}", level="warning")
+            progress.warn(warning)
         for line in live.planned.figures if live.planned is not None else ():
             progress.say(f"  {line}")
         # Loaded on use: other commands do not need what runs.
@@ -111,7 +113,8 @@ def _ran(live: Live, limit: float | None, progress: Progress, story: Story) -> t
 
         ended = _watch(live, limit, interrupted, look)
         story.done = ended == "done"
-        return ended, live.totals, live.read()
+        progress.compare(live)
+        return ended, live.totals, live.read(), live.predicted()
 
 
 def _lineage(found: Deployment, until_done: bool, progress: Progress) -> AbstractContextManager[Story]:

@@ -27,6 +27,8 @@ from tradewind.runtime.alone import Alone
 from tradewind.runtime.answers import Answers
 from tradewind.runtime.asked import added, asking, asking_also, horizon_of
 from tradewind.runtime.attachments import Attachment, earlier, note
+from tradewind.runtime.deviations import Deviation, deviations
+from tradewind.runtime.expected import Account, seconds_of
 from tradewind.runtime.identity import claim, identity, reclaim
 from tradewind.runtime.looking import missing_places
 from tradewind.runtime.places import prepare, refuse_clashes, refuse_foreign, refuse_own, sink_of
@@ -319,6 +321,20 @@ class Live:
     def links(self) -> dict[tuple[str, str], Counted]:
         """What crossed each link so far; at one site there are none."""
         return self._runner.counts() if isinstance(self._runner, Sites) else {}
+
+    def predicted(self) -> dict[tuple[str, str], float]:
+        """The bytes that the plan expects on each link for as much of the streams as was read; at one site none."""
+        if self.planned is None or not isinstance(self._runner, Sites):
+            return {}
+        deployed = self.planned.deployed
+        return Account().totals(deployed, self.planned.expected, seconds_of(deployed, self._runner.spans()))
+
+    def deviations(self) -> list[Deviation]:
+        """Where what was measured so far contradicts the plan by more than twice; at one site nothing is planned."""
+        if self.planned is None or not isinstance(self._runner, Sites):
+            return []
+        planned = self.planned
+        return deviations(self._found, planned.deployed, planned.expected, Account(), self._runner.measured())
 
     def missing(self) -> dict[str, tuple[str, ...]]:
         """For each query whose answer waits for origins that are far behind the others: which, as `stream/site`."""

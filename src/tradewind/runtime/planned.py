@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from tradewind.fragments.cut import attached, cut
 from tradewind.fragments.deployed import Deployed
 from tradewind.fragments.triggers import intervals
 from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.network.network import Network
 from tradewind.placement.approximating import choose_within_errors
 from tradewind.placement.attaching import Attached, attach
+from tradewind.placement.choices import Content
 from tradewind.placement.plan import Plan
 from tradewind.placement.report import Link, Report
+from tradewind.runtime.expected import Expectations, Expected
 from tradewind.spark.sources.measuring import measured
 
 _MICROS = 1e6
@@ -44,6 +48,28 @@ class Planned:
     def links(self) -> list[Link]:
         """What is expected to flow on each link that carries anything."""
         return self.report.links(Plan.of([self.report.plan, *(one.plan for one in self.attached)]))
+
+    @cached_property
+    def expected(self) -> Expectations:
+        """What is expected of each channel and each answer."""
+        channels: dict[str, Expected] = {}
+        answers: dict[str, Expected] = {}
+        for plan, network, contents in self._parts():
+            crossing = {(hop.content, network.name(network.end[hop.link])): hop.bytes_per_second for hop in plan.hops}
+            for (key, site), name in self.deployed.had.items():
+                if key in contents and ((key, site) in crossing or name not in channels):
+                    content = contents[key]
+                    size = crossing.get((key, site), content.bytes_per_second)
+                    channels[name] = Expected(content.rows_per_second, size)
+            for goal in plan.goals:
+                content = contents[goal.content]
+                answers[goal.query] = Expected(content.rows_per_second, content.bytes_per_second)
+        return Expectations(channels, answers)
+
+    def _parts(self) -> list[tuple[Plan, Network, Mapping[str, Content]]]:
+        """What was planned first, and what was attached to it later."""
+        first = (self.report.plan, self.report.network, self.report.contents)
+        return [first, *((one.plan, one.network, one.contents) for one in self.attached)]
 
     def besides(self, found: Deployment, channels: Container[str], *, state: Path | None = None) -> Planned:
         """The same with the queries of `found` that are new; they may take from some `channels` what they hold."""

@@ -32,7 +32,7 @@ def parted(
     found = {one.name: folder / one.name for one in (*parting.shares, parting.together)}
     for number, one in enumerate(parting.shares):
         deal = Deal(whole, parting.twins(number), parting.only(number))
-        notes = {"marks": commit.notes.get("marks", {}), "positions": commit.notes.get("positions", {})}
+        notes = {"marks": commit.notes.get("marks", {}), **_stood(commit)}
         dealt(spark, _keeper(one, found[one.name] / "memory"), [deal], commit.batch, _counted(notes, commit))
     # All shares stand where the fragment stood, and so does what they are about to say.
     stood = _least(commit.notes.get("marks", {}).values())
@@ -63,7 +63,7 @@ def gathered(spark: Session, parting: Parting, memories: Mapping[str, Path], fol
     known = {name for one in shares for name in one.notes.get("marks", {})}
     marks = {name: _least(one.notes.get("marks", {}).get(name, {}) for one in shares) for name in known}
     last = max((*shares, after), key=lambda one: one.batch)
-    notes = {"marks": marks, "positions": positions[0], **_told(after), "begins": last.batch + 1}
+    notes = {"marks": marks, **_stood(shares[0]), **_told(after), "begins": last.batch + 1}
     if "buckets" in after.notes:
         notes["buckets"] = after.notes["buckets"]
     target = folder / parting.whole.name
@@ -79,6 +79,11 @@ def _counted(notes: Mapping[str, Any], commit: Commit) -> dict[str, Any]:
     """Notes of one that goes on after a commit; Spark counts its batches anew."""
     buckets = {"buckets": commit.notes["buckets"]} if "buckets" in commit.notes else {}
     return {**notes, "begins": commit.batch + 1, **buckets}
+
+
+def _stood(commit: Commit) -> dict[str, Any]:
+    """How far channels were read, and how many rows came by them."""
+    return {"positions": commit.notes.get("positions", {}), "taken": commit.notes.get("taken", {})}
 
 
 def _told(commit: Commit) -> dict[str, Any]:

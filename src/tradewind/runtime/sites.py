@@ -8,6 +8,7 @@ others end when the channels that they read have said their last words.
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 from collections.abc import Mapping, Sequence
@@ -24,7 +25,10 @@ from tradewind.errors import InternalError
 from tradewind.fragments.deployed import Fragment
 from tradewind.fragments.differences import difference
 from tradewind.runtime.assembling import Assembling, Brake, Turn
+from tradewind.runtime.deviations import Measured
+from tradewind.runtime.expected import Span, span_of
 from tradewind.runtime.gatekeeper import Gatekeeper
+from tradewind.runtime.measured import rates_of, reads_of
 from tradewind.runtime.setting import Setting
 from tradewind.runtime.turns import Turns
 from tradewind.runtime.wiring import Wiring, limits_of
@@ -279,7 +283,22 @@ class Sites:
     @property
     def read(self) -> dict[tuple[str, str], Survey]:
         """What has ever been read of each stream at each origin; a stream that several fragments read counts once."""
-        return {place: survey for one in self.running.values() for place, survey in one.read.items()}
+        found: dict[tuple[str, str], Survey] = {}
+        for one in self.running.values():
+            for place, survey in one.read.items():
+                # One that came later may still have to read what the others have.
+                found[place] = max(found.get(place, survey), survey, key=lambda some: some.rows)
+        return found
+
+    def spans(self) -> dict[str, Span]:
+        """How much of the streams' own time each fragment has read, by its name."""
+        rates = rates_of(self.setting.found)
+        known = {name: span_of(reads_of(one.read), rates) for name, one in self.running.items()}
+        return {name: span for name, span in known.items() if span is not None}
+
+    def taken(self) -> dict[str, dict[str, int]]:
+        """How many rows came to each fragment by each channel."""
+        return {name: dict(one.taken) for name, one in self.running.items()}
 
     @property
     def totals(self) -> dict[str, Totals]:
@@ -306,6 +325,24 @@ class Sites:
             if name not in self._closed and not one.ended
             for wish in one.wishes
         }
+
+    def measured(self) -> Measured:
+        """What can be compared with what was planned. Of a channel that several fragments read, the one counts that has
+        read most.
+        """
+        taken: dict[str, int] = {}
+        for some in self.taken().values():
+            taken |= {name: max(rows, taken.get(name, 0)) for name, rows in some.items()}
+        settled = {name: min(marks.values(), default=NEVER) for name, marks in self.marks().items()}
+        return Measured(
+            reads_of(self.read),
+            self.spans(),
+            taken,
+            {name: one.final + one.tentative for name, one in self.totals.items()},
+            {ends: one.bytes for ends, one in self.counts().items()},
+            {name: mark for name, mark in settled.items() if math.isfinite(mark)},
+            self.setting.until_done and len(self._closed) == len(self.setting.own),
+        )
 
     def _patience(self, query: str) -> int:
         return self.setting.found.queries[query].fresh_within or _PATIENCE

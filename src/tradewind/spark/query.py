@@ -159,6 +159,12 @@ class Running:
         noted = self.engine.memory.committed.notes.get("read", {})
         return {(stream, origin): Survey(*one) for stream, some in noted.items() for origin, one in some.items()}
 
+    @property
+    def taken(self) -> dict[str, int]:
+        """How many rows have ever come by each channel."""
+        known: dict[str, int] = self.engine.memory.committed.notes.get("taken", {})
+        return known
+
     def _batch(self, _: DataFrame, batch: int) -> None:
         self._started.wait()
         try:
@@ -261,6 +267,9 @@ class Running:
                 totals[wish.name] += more
         self.carrier.done()
         channels = {"sent": sent, "positions": taken.positions, "closed": taken.closed} if self._has_channels else {}
+        if self.intake.inlets is not None:
+            more = {name: self.taken.get(name, 0) + rows for name, rows in taken.channels.items()}
+            channels["taken"] = {**self.taken, **more}
         read = _added(self.engine.memory.committed.notes.get("read", {}), taken.surveys)
         return {"deliveries": staged, "totals": _plain(totals), "closing": None, "read": read, **channels}
 

@@ -20,6 +20,13 @@ from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.cluster.moving import Move, Moved
 from tradewind.runtime.cluster.recutting import Recut, Split
 from tradewind.runtime.cluster.workers import with_workers
+from tradewind.runtime.cluster.written import (
+    account_from_json,
+    account_to_json,
+    expectations_from_json,
+    expectations_to_json,
+)
+from tradewind.runtime.expected import Account, Expectations
 from tradewind.trust.signing import verify
 
 _FORMAT = 3
@@ -76,6 +83,10 @@ class Wanted:
     """Whether all of it stands still; state and positions are kept."""
     imitate: bool = False
     flows: tuple[Flow, ...] = ()
+    expected: Expectations = field(default_factory=Expectations)
+    """What was planned for each channel and answer."""
+    account: Account = field(default_factory=Account)
+    """What was expected of links before it was changed."""
     move: Move | None = None
     """The fragment that is on its way to another site."""
     moved: tuple[Moved, ...] = ()
@@ -126,6 +137,8 @@ class Wanted:
             "paused": self.paused,
             "imitate": self.imitate,
             "flows": [[one.start, one.end, one.planned, one.shipped, one.usd_per_gb] for one in self.flows],
+            "expected": expectations_to_json(self.expected),
+            "account": account_to_json(self.account),
             "move": None if self.move is None else self.move.to_json(),
             "moved": [one.to_json() for one in self.moved],
             "term": self.term,
@@ -156,6 +169,9 @@ class Wanted:
             paused=bool(data.get("paused", False)),
             imitate=bool(data["imitate"]),
             flows=tuple(Flow(_text(a), _text(b), float(p), float(s), float(u)) for a, b, p, s, u in data["flows"]),
+            # Earlier versions wrote neither.
+            expected=expectations_from_json(data.get("expected", {})),
+            account=account_from_json(data.get("account", {})),
             move=None if data["move"] is None else Move.from_json(data["move"]),
             moved=tuple(map(Moved.from_json, data["moved"])),
             term=_whole(data["term"]),

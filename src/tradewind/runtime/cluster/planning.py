@@ -40,6 +40,7 @@ def wanted_of(found: Deployment, text: str, planner: str | None, figures: Path) 
         horizons={one.name: horizon for one in plan.deployed.fragments},
         planner=planner,
         flows=flows_of(plan),
+        expected=plan.expected,
     )
 
 
@@ -65,8 +66,9 @@ def wanted_also(
     horizons = {one.name: unsplit.horizons.get(one.name, horizon) for one in deployed.fragments}
     later = (*wanted.added, Added(more, channels))
     made = replace(
-        unsplit, deployed=deployed, intervals=plan.intervals, horizons=horizons, added=later, flows=flows_of(plan)
-    )
+        unsplit, deployed=deployed, intervals=plan.intervals, horizons=horizons, added=later, flows=flows_of(plan),
+        expected=plan.expected,
+    )  # fmt: skip
     for one in _changes(wanted):
         if isinstance(one, Split) or _of_share(one, wanted):
             made = _changed(made, one, roads)

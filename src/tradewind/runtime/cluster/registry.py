@@ -9,6 +9,7 @@ from typing import Any
 from tradewind.runtime.cluster.desired import Desired, Wanted
 from tradewind.runtime.cluster.reports import SiteReport
 from tradewind.runtime.cluster.workers import home_of
+from tradewind.runtime.expected import Hop, Span, rates_on, seconds_of, shipped
 
 LATE, GONE = 3.0, 10.0
 """Seconds after which a site that said nothing is late, and after which it is taken for gone."""
@@ -96,7 +97,7 @@ def status_of(registry: Registry, desired: Desired, declared: Iterable[str], now
         "state": _state(registry, wanted, desired, now),
         "sites": shown,
         "links": _links(registry, wanted, now),
-        "seconds_read": seconds_read(registry),
+        "seconds_read": seconds_read(registry, wanted),
         "queries": _queries(registry, wanted),
     }
 
@@ -178,31 +179,69 @@ def _state(registry: Registry, wanted: Wanted | None, desired: Desired, now: flo
     return "ended" if all(one.state == "ended" for one in reports) else "running"
 
 
-def seconds_read(registry: Registry) -> float:
+def current(registry: Registry, wanted: Wanted | None) -> dict[str, SiteReport]:
+    """The reports about what is wanted. For a moment after something else was begun, sites still tell of that before,
+    whose figures are not of the same time as what is expected now.
+    """
+    reports = {site: heard.report for site, heard in registry.heard.items()}
+    return {site: one for site, one in reports.items() if wanted is None or one.run in {None, wanted.title}}
+
+
+def seconds_read(registry: Registry, wanted: Wanted | None) -> float:
     """For how long, in event time, the streams went by that were read: the longest of all."""
     spans = [
         (one.latest - one.earliest) / _MICROS
-        for heard in registry.heard.values()
-        for one in heard.report.read
+        for report in current(registry, wanted).values()
+        for one in report.read
         if one.earliest is not None and one.latest is not None
     ]
     return max(spans, default=0.0)
+
+
+def spans_of(reports: Mapping[str, SiteReport]) -> dict[str, Span]:
+    """How much of the streams' own time fragments have read."""
+    return {
+        name: Span(one.earliest, one.latest)
+        for report in reports.values()
+        for name, one in report.fragments.items()
+        if one.earliest is not None and one.latest is not None
+    }
+
+
+def seconds_by_channel(registry: Registry, wanted: Wanted) -> dict[str, float]:
+    """How many seconds of streams each channel holds."""
+    return seconds_of(wanted.deployed, spans_of(current(registry, wanted)))
+
+
+def _predicted(registry: Registry, wanted: Wanted | None) -> tuple[dict[Hop, float], dict[Hop, float]]:
+    """Bytes a second expected on each link by the plan that holds, and bytes in all by it and those before it."""
+    if wanted is None:
+        return {}, {}
+    if not wanted.expected.channels:  # planned by an earlier version, which knew links only
+        rates = {(one.start, one.end): one.planned for one in wanted.flows}
+        seconds = seconds_read(registry, wanted)
+        return rates, {hop: rate * seconds for hop, rate in rates.items()}
+    totals = wanted.account.totals(wanted.deployed, wanted.expected, seconds_by_channel(registry, wanted))
+    return rates_on(wanted.deployed, wanted.expected), totals
 
 
 def _links(registry: Registry, wanted: Wanted | None, now: float) -> list[dict[str, Any]]:
     flows = {(one.start, one.end): one for one in wanted.flows} if wanted is not None else {}
     told = {
         (one.start, one.end): one
-        for site, heard in registry.heard.items()
-        for one in heard.report.links
+        for site, report in current(registry, wanted).items()
+        for one in report.links
         if one.end == site
     }
-    seconds = seconds_read(registry)
+    rates, predicted = _predicted(registry, wanted)
+    everything = {} if wanted is None else shipped(
+        wanted.account, {ends: one.shipped for ends, one in flows.items()}, seconds_read(registry, wanted)
+    )  # fmt: skip
     found = []
-    for ends in dict.fromkeys([*flows, *told]):
+    for ends in dict.fromkeys([*flows, *rates, *told]):
         flow, one = flows.get(ends), told.get(ends)
         price = (flow.usd_per_gb if flow else 0.0) / 1e9
-        rate, shipped = (flow.planned, flow.shipped) if flow else (0.0, 0.0)
+        rate, expected, all_of_it = rates.get(ends, 0.0), predicted.get(ends, 0.0), everything.get(ends, 0.0)
         if not (one or rate):
             continue
         size = one.bytes if one else 0
@@ -210,9 +249,9 @@ def _links(registry: Registry, wanted: Wanted | None, now: float) -> list[dict[s
         measured = heard.rates.get(ends, 0.0) if heard is not None else 0.0
         found.append({
             "from": ends[0], "to": ends[1], "bytes_per_second": rate, "usd_per_hour": rate * price * 3600,
-            "bytes": size, "rows": one.rows if one else 0, "predicted_bytes": round(rate * seconds),
-            "shipped_bytes": round(shipped * seconds), "usd": size * price, "predicted_usd": rate * seconds * price,
-            "shipped_usd": shipped * seconds * price, "messages": one.messages if one else 0,
+            "bytes": size, "rows": one.rows if one else 0, "predicted_bytes": round(expected),
+            "shipped_bytes": round(all_of_it), "usd": size * price, "predicted_usd": expected * price,
+            "shipped_usd": all_of_it * price, "messages": one.messages if one else 0,
             "batches": one.batches if one else 0, "control_bytes": one.control_bytes if one else 0,
             "backlog_bytes": one.backlog_bytes if one else 0, "round_trip_ms": one.round_trip_ms if one else None,
             "reached": one.reached if one else False,
@@ -225,12 +264,12 @@ def _queries(registry: Registry, wanted: Wanted | None) -> dict[str, dict[str, A
     if wanted is None:
         return {}
     found: dict[str, dict[str, Any]] = {}
+    reports = current(registry, wanted)
     for fragment in wanted.deployed.fragments:
         for name in fragment.answers:
             if name in wanted.removed:
                 continue
-            heard = registry.heard.get(fragment.site)
-            told = heard.report.answers.get(name) if heard is not None else None
+            told = reports[fragment.site].answers.get(name) if fragment.site in reports else None
             found[name] = {
                 "site": fragment.site,
                 "final": told.final if told else 0,

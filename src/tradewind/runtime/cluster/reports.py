@@ -36,6 +36,11 @@ class FragmentTold(_Told):
     rows: Count = 0
     seconds: Seconds = 0.0
     problem: Said | None = None
+    earliest: int | None = None
+    """The first event time that it has read of its streams, in microseconds since 1970, and the last."""
+    latest: int | None = None
+    taken: Annotated[dict[Name, Count], Field(max_length=10_000)] = {}
+    """Rows that came by each channel that it reads."""
 
 
 class LinkTold(_Told):

@@ -18,6 +18,7 @@ from tradewind.backbone.connection import Connection
 from tradewind.backbone.control import NEWS, ControlServer
 from tradewind.errors import InputError, InternalError
 from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.runtime.cluster.comparing import accounted
 from tradewind.runtime.cluster.desired import BUCKET, KEY, Desired, Wanted, opened, sealed
 from tradewind.runtime.cluster.members import Members
 from tradewind.runtime.cluster.metrics import Sample
@@ -102,6 +103,8 @@ class Ruling:
 
     def _want(self, **changes: Any) -> Desired:
         with self._lock:
+            if "wanted" in changes:
+                changes["wanted"] = accounted(self._desired.wanted, changes["wanted"], self.registry)
             self._say(self._desired.next(**changes))
             return self._desired
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from tradewind.errors import InputError, unknown
 from tradewind.runtime.cluster import metrics, views
+from tradewind.runtime.cluster.comparing import with_deviations
 from tradewind.runtime.cluster.dialling import unreachable
 from tradewind.runtime.cluster.freshness import with_freshness
 from tradewind.runtime.cluster.registry import status_of
@@ -33,8 +34,10 @@ class Showing(Ruling):
                 known = with_freshness(known, found, self._desired.wanted.deployed)
                 for name, query in known["queries"].items():
                     query["path"] = found.queries[name].deliver.path
+                known = with_deviations(known, found, self._desired.wanted, self.registry)
             known["coordinator"] = {"leader": True, "since": self._since, "refused_reports": self.registry.refused}
-            known["warnings"] = self._warnings()
+            known.setdefault("deviations", [])
+            known["warnings"] = [*self._warnings(), *(one["message"] for one in known["deviations"])]
             known["moves"] = self._lead.shown(self._desired.wanted)
             known["splits"] = self._recuts.shown(self._desired.wanted)
             return known

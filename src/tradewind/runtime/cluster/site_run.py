@@ -302,6 +302,7 @@ class SiteRun:
         sites = self._sites
         with self._lock:
             batches, rows = dict(self._batches), dict(self._rows)
+        spans, taken = (sites.spans(), sites.taken()) if sites is not None else ({}, {})
         found = {}
         for one in self.wanted.deployed.fragments:
             if one.site != self.place.site:
@@ -314,6 +315,7 @@ class SiteRun:
             found[one.name] = FragmentTold.model_validate({
                 "state": state, "batch": last.batch if last else -1, "rows": rows.get(one.name, 0),
                 "seconds": last.seconds if last else 0.0, "problem": self.problem if state == "failed" else None,
+                **(spans[one.name]._asdict() if one.name in spans else {}), "taken": taken.get(one.name, {}),
             })  # fmt: skip
         return found
 
