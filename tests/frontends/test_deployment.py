@@ -36,6 +36,7 @@ streams:
     schema: ts TIMESTAMP, domain STRING, url STRING, bytes BIGINT, status INT
     time: ts
     late_by: 10 seconds
+    idle_after: 2 minutes
     leave_region: aggregated
     on_bad: dead_letter
     distinct: {domain: 20000}
@@ -97,6 +98,7 @@ def test_sites_links_and_streams(declared):
     )
     assert stream.origins["ams"].options == {"max_files_per_batch": 8}
     assert stream.origins["eu-dc"].format is None
+    assert stream.idle_after == 120_000_000
     assert (stream.leave_region, stream.on_bad, dict(stream.distinct)) == (
         "aggregated",
         "dead_letter",

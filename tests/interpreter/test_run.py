@@ -249,3 +249,83 @@ def test_without_late_rows_what_is_final_stays(moments, seed) -> None:
         assert final <= set(run.final("result"))
         final = set(run.final("result"))
     assert all(late == 0 for late, _ in run.late()["t"].values())
+
+
+def test_an_idle_origin_does_not_hold_back_the_mark_and_its_later_rows_are_late() -> None:
+    run = counting()
+    run.feed({"log": {"eu": [(5 * S, "x")], "us": [(5 * S, "x"), (100 * S, "x")]}})
+    assert run.mark("counts") == -5 * S
+    run.feed({}, idle={"log": ["eu"]})
+    assert run.mark("counts") == 90 * S
+    assert dict(run.final("counts")) == {("x", (0, MINUTE), 2): 1}
+    run.feed({"log": {"us": [(200 * S, "x")]}})
+    assert run.mark("counts") == 190 * S  # it follows for as long as it is idle
+    deltas = run.feed({"log": {"eu": [(6 * S, "x")], "us": [(300 * S, "x")]}})["counts"]
+    assert [(d.row.values, d.weight) for d in deltas][:2] == [
+        (("x", (0, MINUTE), 2), -1), (("x", (0, MINUTE), 3), 1)
+    ]  # fmt: skip
+    assert run.late()["log"] == {"eu": (1, 0), "us": (0, 0)}
+    assert run.mark("counts") == 190 * S  # it is waited for again, and nothing goes back
+    run.feed({"log": {"eu": [(260 * S, "x")]}})
+    assert run.mark("counts") == 250 * S
+
+
+def test_rows_of_an_idle_origin_that_come_too_late_are_dropped() -> None:
+    run = Run(Graph.of(counts=COUNTS), horizon=30 * S)
+    run.feed({"log": {"us": [(100 * S, "x")]}}, idle={"log": ["eu"]})
+    run.feed({"log": {"eu": [(59 * S, "x"), (61 * S, "x")]}})
+    assert run.late()["log"]["eu"] == (2, 1)
+
+
+def test_where_all_origins_are_idle_the_mark_comes_to_the_furthest_and_stays() -> None:
+    run = counting()
+    run.feed({"log": {"eu": [(20 * S, "x")], "us": [(100 * S, "x")]}}, idle=None)
+    run.feed({}, idle={"log": ["eu", "us"]})
+    assert run.mark("counts") == 90 * S
+    run.feed({})
+    assert run.mark("counts") == 90 * S
+
+
+def test_an_origin_with_rows_is_not_idle() -> None:
+    with pytest.raises(DataError, match="not idle"):
+        counting().feed({"log": {"eu": [(5 * S, "x")]}}, idle={"log": ["eu"]})
+    with pytest.raises(UnknownNameError):
+        counting().feed({}, idle={"log": ["mars"]})
+    with pytest.raises(UnknownNameError):
+        counting().feed({}, idle={"nothing": ["eu"]})
+
+
+EVENTS = st.lists(
+    st.one_of(
+        st.tuples(st.just("rows"), st.sampled_from(("eu", "us")), st.lists(st.integers(0, 300), min_size=1, max_size=3)),
+        st.tuples(st.just("idle"), st.sampled_from(("eu", "us")), st.just([])),
+    ),
+    max_size=20,
+)
+
+
+@settings(max_examples=200)
+@given(EVENTS, st.one_of(st.none(), st.integers(0, 100)))
+def test_idle_origins_change_when_answers_are_final_and_nothing_else(events, horizon) -> None:
+    limit = None if horizon is None else horizon * S
+    run = Run(Graph.of(counts=COUNTS), horizon=limit)
+    final_at: dict[Any, Any] = {}
+    mark = NEVER
+    for kind, origin, seconds in events:
+        if kind == "idle":
+            run.feed({}, idle={"log": [origin]})
+        else:
+            run.feed({"log": {origin: [(second * S, "x") for second in seconds]}})
+        assert run.mark("counts") >= mark, "the mark went back"
+        mark = run.mark("counts")
+        # An answer that was final may be revised, but it is never merely tentative again.
+        windows = {row[1] for row in run.final("counts")}
+        assert all(window in windows for window in final_at)
+        final_at.update(dict.fromkeys(windows))
+    run.end()
+    late = run.late()["log"]
+    rows = sum(len(seconds) for kind, _, seconds in events if kind == "rows")
+    kept = rows - sum(dropped for _, dropped in late.values())
+    assert sum(row[2] * weight for row, weight in run.answer("counts").items()) == kept
+    if limit is None:
+        assert kept == rows

@@ -2,7 +2,8 @@
 
 Rows come from origins in batches. An origin's mark follows its rows by the stream's `late_by`, may be moved on by
 hand, and goes to FOREVER at the end. A row behind the mark that stood when its batch came is late: it still counts, and
-corrects what was said before, unless it is more than `horizon` late: then it is dropped and counted.
+corrects what was said before, unless it is more than `horizon` late: then it is dropped and counted. An origin that is
+said to be idle follows the others (`algebra.idleness`) until its next row comes; then it is waited for again.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 from tradewind.algebra.graph import Graph
+from tradewind.algebra.idleness import OriginStatus, combined, followed
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Source
 from tradewind.algebra.operators.stored import Read, Update
@@ -42,6 +44,7 @@ class _Origin:
     mark: Time = NEVER
     late: int = 0
     dropped: int = 0
+    idle: bool = False
 
 
 @dataclass
@@ -71,9 +74,18 @@ class Run:
                 self._origins[node.stream].update({name: _Origin() for name in known})
         self._declared = declared
 
-    def feed(self, batch: Batch, marks: Mapping[str, Mapping[str, Time]] | None = None) -> dict[str, list[Delta]]:
-        """Take one batch (and marks set by hand), and give the deltas of every result in order."""
+    def feed(
+        self,
+        batch: Batch,
+        marks: Mapping[str, Mapping[str, Time]] | None = None,
+        idle: Mapping[str, Iterable[str]] | None = None,
+    ) -> dict[str, list[Delta]]:
+        """Take one batch (and marks set by hand, and origins by stream that are idle from now until they have rows
+        again), and give the deltas of every result in order.
+        """
         self._check(batch, marks or {})
+        silent = [(stream, origin) for stream, origins in (idle or {}).items() for origin in origins]
+        self._check_idle(batch, silent)
         arrived = {
             stream: [
                 (origin, delta) for origin, rows in by_origin.items() for delta in self._arrive(stream, origin, rows)
@@ -84,6 +96,9 @@ class Run:
             for origin, mark in by_origin.items():
                 state = self._origin(stream, origin)
                 state.mark = max(state.mark, mark)
+        for stream, origin in silent:
+            self._origin(stream, origin).idle = True
+        self._follow()
         news: dict[Operator, list[Delta]] = {}
         for node in self._order:
             news[node] = self._advance(node, news, arrived)
@@ -138,6 +153,22 @@ class Run:
             if not is_time(mark):
                 raise DataError(f"{mark!r:.60} is no mark.", hint="give microseconds since 1970, or FOREVER.")
 
+    def _check_idle(self, batch: Batch, silent: Sequence[tuple[str, str]]) -> None:
+        for stream, origin in silent:
+            self._require_origin(stream, origin)
+            if batch.get(stream, {}).get(origin):
+                raise DataError(f"origin {origin!r} of stream {stream!r} has rows here: it is not idle.")
+
+    def _follow(self) -> None:
+        """Let idle origins follow the others."""
+        known = {
+            (stream, name): OriginStatus(state.mark, state.idle)
+            for stream, origins in self._origins.items()
+            for name, state in origins.items()
+        }
+        for (stream, name), mark in followed(known, combined(self.graph)).items():
+            self._origins[stream][name].mark = mark
+
     def _require_origin(self, stream: str, origin: str) -> None:
         if stream not in self._origins:
             raise unknown("stream", stream, self._origins)
@@ -162,6 +193,7 @@ class Run:
         due_of = clock(source.schema)
         time = source.schema.index(source.schema.time) if source.schema.time else None
         found = []
+        state.idle = state.idle and not rows
         for given in rows:
             values, weight = given if isinstance(given, Weighted) else (given, 1)
             values = canonical(values, source.schema)

@@ -76,6 +76,10 @@ def _stream(found: Declarations, name: str, keys: StreamKeys) -> Source | None:
                 schema.find(column)
             except UnknownNameError as error:
                 found.findings.append(finding(("streams", name, said, column), error))
+    if keys.idle_after is not None and schema.time is None:
+        what = "a stream without event times has no mark that an idle origin could hold back."
+        found.findings.append(Finding(("streams", name, "idle_after"), what, "declare time: COLUMN, or leave it out."))
+        return None
     return Source(name, schema, keys.late_by, tuple(keys.at), keys.revisions)
 
 

@@ -28,6 +28,8 @@ class DeclaredStream:
     leave_region: str
     on_bad: str
     skew: Mapping[str, float] = field(default_factory=dict)
+    idle_after: int | None = None
+    """Microseconds of silence after which an origin is not waited for any more; None: it always is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,12 +144,20 @@ class Origin(Strict):
 
 
 class StreamKeys(Strict):
-    """A stream: its columns, its event time and how late rows come, where it arises, and what is known about it."""
+    """A stream: its columns, its event time and how late rows come, where it arises, and what is known about it.
+
+    After a silence of `idle_after` an origin does not hold back the mark any more.
+    """
+
+    instead: ClassVar[Mapping[str, tuple[str, str]]] = dict.fromkeys(
+        ("with_idleness", "withIdleness", "idle_timeout", "idleness"), ("idle_after", "idle_after: 1 minute.")
+    )
 
     main: ClassVar = "schema"
     columns: Text = Field(alias="schema")
     time: Text | None = None
     late_by: Duration = 0
+    idle_after: PositiveDuration | None = None
     revisions: bool = False
     at: dict[Name, Origin] = Field(default_factory=dict)
     distinct: dict[str, Count] = Field(default_factory=dict)
