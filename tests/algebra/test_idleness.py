@@ -72,9 +72,7 @@ def test_who_reads_a_table_rests_on_the_streams_that_update_it() -> None:
     table = Table("t", parse_schema("k STRING, n INT"), ("k",))
     written = stream("written", "ts TIMESTAMP, k STRING, n INT")
     read = stream("read", "ts TIMESTAMP, k STRING")
-    update = Update(
-        written, table, "INSERT INTO t VALUES (:k, :n)", (("n", mapped(written, n="n").columns[0][1]),)
-    )
+    update = Update(written, table, "INSERT INTO t VALUES (:k, :n)", (("n", mapped(written, n="n").columns[0][1]),))
     asked = Read(read, table, "SELECT n FROM t WHERE k = :k")
     assert combined(Graph.of(update=update, answer=asked)) == [{"written"}, {"read", "written"}]
     assert combined(Graph.of(both=Union((written, written)))) == [{"written"}]

@@ -297,7 +297,9 @@ def test_an_origin_with_rows_is_not_idle() -> None:
 
 EVENTS = st.lists(
     st.one_of(
-        st.tuples(st.just("rows"), st.sampled_from(("eu", "us")), st.lists(st.integers(0, 300), min_size=1, max_size=3)),
+        st.tuples(
+            st.just("rows"), st.sampled_from(("eu", "us")), st.lists(st.integers(0, 300), min_size=1, max_size=3)
+        ),
         st.tuples(st.just("idle"), st.sampled_from(("eu", "us")), st.just([])),
     ),
     max_size=20,

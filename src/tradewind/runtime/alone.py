@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tradewind.algebra.graph import Graph
 from tradewind.errors import InputError
 from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.runtime.idling import Idling
 from tradewind.runtime.secrets import tables_of
+from tradewind.runtime.waiting import Waiting
 from tradewind.spark.buckets.dispatch import needs_arrival
 from tradewind.spark.carrying import Carrier, Origin
 from tradewind.spark.delivery import Totals, Wish
@@ -41,6 +43,15 @@ class Alone:
     kept: Kept
     spark: Session | None = None
     running: Running | None = None
+    idling: Idling = field(init=False)
+    _waiting: Waiting = field(default_factory=Waiting)
+
+    def __post_init__(self) -> None:
+        self.idling = Idling(self._fragments, lambda _: self.interval, alone=True)
+        self.idling.declare(self.found)
+
+    def _fragments(self) -> dict[str, Running]:
+        return {} if self.running is None else {"": self.running}
 
     def start(self) -> None:
         """Start Spark and the query."""
@@ -77,11 +88,14 @@ class Alone:
         intake = Intake(readers, arrival=arrival)
         self.running = Running(spark, engine, intake, wishes, self.sinks, self.state, self.on_batch, carrier=carrier)
         self.running.start(interval=None if self.until_done else self.interval)
+        if not self.until_done:
+            self.idling.start()
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait for the end of a finite run, or so long; whether it has ended. At the end everything becomes final."""
         if self.running is None:
             return True
+        self.idling.raise_failure()
         done = self.running.wait(seconds)
         if done and self.until_done:
             self.running.close()
@@ -91,6 +105,7 @@ class Alone:
         """Stop the query and Spark."""
         if self.running is None:
             return
+        self.idling.stop()
         self.running.stop()
         self.running.engine.release()
         if self.spark is None:
@@ -107,6 +122,18 @@ class Alone:
     def session(self) -> Session | None:
         """The session that it runs on."""
         return self.running.spark if self.running is not None else None
+
+    def marks(self) -> dict[str, dict[str, float]]:
+        """For each query how far each of the origins is that it rests on."""
+        one = self.running
+        if one is None or one.ended:
+            return {}
+        return {wish.name: one.engine.marks_of(wish.operator) for wish in one.wishes}
+
+    def waits(self) -> dict[str, dict[str, float]]:
+        """For each query that waits for origins: which, and for how many seconds their marks have not moved."""
+        idle = {f"{stream}/{site}" for (stream, site), known in self.idling.origins().items() if known.idle}
+        return self._waiting.look(self.marks(), {}, idle)
 
     @property
     def read(self) -> dict[tuple[str, str], Survey]:

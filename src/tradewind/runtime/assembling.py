@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import rmtree
-from typing import Any
 
 from tradewind.algebra.operators.base import walk
 from tradewind.backbone.channels import Reader, create, delete
@@ -36,6 +35,10 @@ _SOME = 3
 """Commits of each channel that are rehearsed with."""
 
 
+class StandsStillError(RunError):
+    """A batch was to begin where none is to any more."""
+
+
 class Brake:
     """Lets the batches of a fragment take their turns until it is pulled: from then on none begins any more."""
 
@@ -49,7 +52,7 @@ class Brake:
         """A batch is done within this."""
         with self._batch:
             if self.pulled:
-                raise RunError("the fragment is to stand still.")
+                raise StandsStillError("the fragment is to stand still.")
             with self._turn():
                 yield
 
@@ -58,13 +61,6 @@ class Brake:
         self.pulled = True
         if self._batch.acquire(timeout=patience):
             self._batch.release()
-
-
-class _Resumed(Running):
-    """A fragment whose first batch here is not its first: it has come from another site, and Spark counts anew."""
-
-    def _batch(self, frame: Any, batch: int) -> None:
-        super()._batch(frame, batch + int(self.engine.memory.committed.notes.get("begins", 0)))
 
 
 @dataclass(frozen=True)
@@ -78,7 +74,7 @@ class Assembling:
         """A fragment as it runs, from what its folder holds; `starts` says how often the setting was started."""
         setting, folder = self.setting, self.setting.folder(fragment)
         epoch = setting.epoch(fragment.name, starts)
-        return _Resumed(
+        return Running(
             spark,
             self._engine(fragment, spark, folder),
             self._intake(fragment, folder, fragment.name),

@@ -14,6 +14,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from tradewind.algebra.graph import Graph
+from tradewind.algebra.idleness import OriginStatus
 from tradewind.backbone.counting import Counted
 from tradewind.cost.growing_joins import refuse_full
 from tradewind.errors import InputError, InternalError, unknown
@@ -343,6 +344,16 @@ class Live:
     def marks(self) -> dict[str, dict[str, float]]:
         """For each query at work between sites, how far each origin is (`stream/site`), in microseconds since 1970."""
         return self._runner.marks() if isinstance(self._runner, Sites) else {}
+
+    def waits(self) -> dict[str, dict[str, float]]:
+        """For each query that is held back: the origins that it waits for, as `stream/site`, and for how many seconds
+        nothing has become known of them.
+        """
+        return self._runner.waits()
+
+    def origins(self) -> dict[tuple[str, str], OriginStatus]:
+        """Where each stream stands at each site: its mark, whether it is idle, and how long it has been silent."""
+        return self._runner.idling.origins()
 
     def _pulled(self, name: str) -> Pulled:
         sink = self._sinks.get(name)

@@ -28,9 +28,11 @@ from tradewind.runtime.assembling import Assembling, Brake, Turn
 from tradewind.runtime.deviations import Measured
 from tradewind.runtime.expected import Span, span_of
 from tradewind.runtime.gatekeeper import Gatekeeper
+from tradewind.runtime.idling import Idling
 from tradewind.runtime.measured import rates_of, reads_of
 from tradewind.runtime.setting import Setting
 from tradewind.runtime.turns import Turns
+from tradewind.runtime.waiting import Waiting
 from tradewind.runtime.wiring import Wiring, limits_of
 from tradewind.spark.delivery import Totals
 from tradewind.spark.engine import NEVER
@@ -76,6 +78,8 @@ class Sites:
     _turns: Turns = field(default_factory=lambda: Turns(_PLACES))
     _starts: int = 0
     _brakes: dict[str, Brake] = field(default_factory=dict)
+    idling: Idling = field(init=False)
+    _waiting: Waiting = field(default_factory=Waiting)
 
     def __post_init__(self) -> None:
         setting = self.setting
@@ -85,6 +89,10 @@ class Sites:
             name, setting.deployed, setting.found.links, setting.network, folder, limits, setting.here, setting.since,
             setting.guests,
         )  # fmt: skip
+        self.idling = Idling(
+            lambda: self.running, lambda name: self.setting.intervals.get(name, 0.0), alone=setting.here is None
+        )
+        self.idling.declare(setting.found)
 
     def start(self) -> None:
         """Start the backbone, Spark and every fragment."""
@@ -98,6 +106,13 @@ class Sites:
         self._starts = _next_start(setting.state)
         self._gates = Gatekeeper(self.wiring)
         self._begin(self.session, [one for one in setting.own if one.name not in setting.held])
+        self._watch_origins()
+
+    def _watch_origins(self) -> None:
+        self.idling.declare(self.setting.found)
+        # What is read to its end is final then, whoever is silent.
+        if not self.setting.until_done:
+            self.idling.start()
 
     def _begin(self, session: Session, fragments: Sequence[Fragment]) -> None:
         # Those that take are there before those that give: nothing has to wait for them.
@@ -125,6 +140,7 @@ class Sites:
             self.setting = setting
             wanted = [one for one in setting.own if one.name not in setting.held and one.name not in self.running]
             self._begin(self.session, wanted)
+            self._watch_origins()
 
     def brake(self, fragment: str, patience: float) -> None:
         """Let a fragment do the batch that it is at, and none after it; it is stopped when it is held."""
@@ -234,6 +250,7 @@ class Sites:
         """Close whatever has come to its end; whether all have."""
         with self._watching:
             self.wiring.raise_failures()
+            self.idling.raise_failure()
             own = self.setting.own
             for fragment in own:
                 if self._watched(fragment.name) and self._ended(fragment):
@@ -279,6 +296,7 @@ class Sites:
                 parts.callback(one.stop)
             if self._gates is not None:
                 parts.callback(self._gates.stop)
+            parts.callback(self.idling.stop)
 
     @property
     def read(self) -> dict[tuple[str, str], Survey]:
@@ -343,6 +361,11 @@ class Sites:
             {name: mark for name, mark in settled.items() if math.isfinite(mark)},
             self.setting.until_done and len(self._closed) == len(self.setting.own),
         )
+
+    def waits(self) -> dict[str, dict[str, float]]:
+        """For each query that waits for origins: which, and for how many seconds their marks have not moved."""
+        idle = {f"{stream}/{site}" for (stream, site), one in self.idling.origins().items() if one.idle}
+        return self._waiting.look(self.marks(), self.missing(), idle)
 
     def _patience(self, query: str) -> int:
         return self.setting.found.queries[query].fresh_within or _PATIENCE

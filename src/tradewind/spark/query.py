@@ -24,15 +24,17 @@ from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tradewind.algebra.graph import Graph
+from tradewind.algebra.idleness import Place
 from tradewind.errors import RunError, TradewindError
 from tradewind.spark.carrying import Carrier
 from tradewind.spark.changing import require_sound
 from tradewind.spark.channels.outlets import Outlet
 from tradewind.spark.columns import WEIGHT
 from tradewind.spark.delivery import Totals, Wish, deliverable, totals_in
-from tradewind.spark.engine import Deltas, Engine
+from tradewind.spark.engine import Arrived, Deltas, Engine
 from tradewind.spark.intake import Intake, Taken
 from tradewind.spark.session import FEW, fit_plans, lives
+from tradewind.spark.silence import Silence
 from tradewind.spark.sinks import Note, Pulled, Sink
 from tradewind.spark.sources.damage import may_be_damage
 from tradewind.spark.sources.survey import Survey
@@ -80,10 +82,15 @@ class Running:
     """Within this a batch is done, so that others on the same machine need not do theirs at the same time."""
     carrier: Carrier = field(default_factory=Carrier)
     """Gives answers to those who pull them without Spark's help, where all that is in them was pushed."""
+    silence: Silence = field(default_factory=Silence)
     failure: BaseException | None = None
     _query: StreamingQuery | None = None
     _wanted: tuple[Graph, Callable[[], None]] | None = None
     _started: threading.Event = field(default_factory=threading.Event)
+    _stopped: bool = False
+    _working: threading.Lock = field(default_factory=threading.Lock)
+    """Held while a micro-batch is done."""
+    _following: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         # Died between a commit and what was to be seen of it? Then it is to be seen now.
@@ -125,13 +132,15 @@ class Running:
 
     def stop(self) -> None:
         """Stop now. A batch that is under way is done again next time."""
+        self._stopped = True
         if self._query is not None:
             try:
                 self._query.stop()
             except (Py4JError, OSError):
                 if lives(self.spark):  # a Java that is gone has stopped all of it
                     raise
-        self.intake.close()
+        with self._following:  # one that is under way ends
+            self.intake.close()
 
     def drained(self) -> bool:
         """Whether all that there is has been read, and no channel has more to say; waits for a batch under way."""
@@ -174,16 +183,31 @@ class Running:
             self.failure = error
             raise
 
-    def _work(self, batch: int) -> None:
-        if self._query is None or batch <= self.engine.memory.committed.batch:
-            return
-        begin = time.perf_counter()
-        self._take_changes()
-        before = self.engine.memory.committed.notes.get("positions", {})
-        taken = self._advance(self._query, batch)
-        self._publish()
-        if self.intake.inlets is not None:
-            self.intake.inlets.done({c: n for c, n in taken.positions.items() if n != before.get(c)})
+    def _work(self, number: int) -> None:
+        """Do the batch that Spark gives a number. Ours may be another one: Spark counts anew where a fragment has come
+        from elsewhere, and knows nothing of batches without rows (`follow`).
+        """
+        with self._working:
+            batch = number + self._begins
+            if self._query is None or batch <= self.engine.memory.committed.batch:
+                return
+            begin = time.perf_counter()
+            self._take_changes()
+            before = self.engine.memory.committed.notes.get("positions", {})
+            taken = self._advance(self._query, batch)
+            self._publish()
+            if self.intake.inlets is not None:
+                self.intake.inlets.done({c: n for c, n in taken.positions.items() if n != before.get(c)})
+            spoke = {place: bool(one.rows or one.bad) for place, one in taken.surveys.items()}
+            self.silence.looked((p for p, any_ in spoke.items() if any_), (p for p, any_ in spoke.items() if not any_))
+            self._done(batch, begin, taken)
+
+    @property
+    def _begins(self) -> int:
+        """What is added to the number that Spark gives a batch."""
+        return int(self.engine.memory.committed.notes.get("begins", 0))
+
+    def _done(self, batch: int, begin: float, taken: Taken) -> None:
         shutil.rmtree(self.folder / "closing", ignore_errors=True)
         seconds = time.perf_counter() - begin
         self.on_batch(
@@ -191,6 +215,54 @@ class Running:
                 batch, seconds, taken.surveys, self.engine.marks, self.totals, taken.channels, warnings=taken.warnings
             )
         )
+
+    @property
+    def marks(self) -> Mapping[str, Mapping[str, float]]:
+        """Where every origin stood at the last commit."""
+        return self.engine.marks
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The origins that it reads itself."""
+        return tuple((reader.stream, reader.origin) for reader in self.intake.readers)
+
+    def look(self) -> None:
+        """See whether Spark has just looked for new rows, and found none."""
+        if self._query is None or self._stopped:
+            return
+        known = self._query.status
+        # Data are available from a look that finds some until one that finds none; before the first one it waits for
+        # nothing yet.
+        looking = known["isTriggerActive"] or not str(known["message"]).startswith("Waiting for")
+        if not looking and not known["isDataAvailable"]:
+            self.silence.looked((), self.places)
+
+    def follow(self, due: Callable[[], Mapping[Place, float]]) -> bool:
+        """Move on the marks of origins that are idle, by a micro-batch without rows; whether there was one. Which are
+        `due` is asked when no other batch is under way: one that came meanwhile may have brought rows.
+
+        The commit that ends it holds the new marks, as it does those of rows that came: a crash before it leaves
+        everything as it was, and one after it leaves nothing to be decided again.
+        """
+        with self._following, self.turn(), self._working:
+            marks = {} if self._stopped or self._query is None else dict(due())
+            if not marks:
+                return False
+            begin = time.perf_counter()
+            arrived: dict[str, dict[str, Arrived]] = {}
+            for (stream, origin), mark in marks.items():
+                arrived.setdefault(stream, {})[origin] = Arrived(None, mark, late=False)
+            committed = self.engine.memory.committed
+            batch, begins = committed.batch + 1, self._begins + 1
+            positions, closed = (committed.notes.get(what, {}) for what in ("positions", "closed"))
+            taken = Taken(arrived, dict.fromkeys(self.places, Survey()), {}, positions, closed)
+            fit_plans(self.spark, committed.rows)
+            self.engine.advance(
+                batch, arrived, lambda new, step: {**self._deliver(new, step, batch, taken), "begins": begins}
+            )
+            self._publish()
+            self._done(batch, begin, taken)
+            return True
 
     def _advance(self, query: StreamingQuery, batch: int) -> Taken:
         """Do a batch up to its commit. Spark reads Parquet files as they are; where it fails at that, all is done again

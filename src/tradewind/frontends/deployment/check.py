@@ -182,7 +182,12 @@ def _deployment(
     file = shape.file
     streams = {
         stream: DeclaredStream(
-            declared.streams[stream], keys.at, keys.distinct, keys.leave_region, keys.on_bad, keys.skew,
+            declared.streams[stream],
+            keys.at,
+            keys.distinct,
+            keys.leave_region,
+            keys.on_bad,
+            keys.skew,
             keys.idle_after,
         )
         for stream, keys in file.streams.items()
