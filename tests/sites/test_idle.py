@@ -88,7 +88,9 @@ def test_a_site_falls_silent_and_speaks_again(spark, tmp_path) -> None:
         assert live.origins()["sales", "south"].mark == 9 * S
     # Another process goes on from there: the mark stays where it is, whoever is silent.
     with found.run(state=tmp_path / "state", spark=spark, until_done=False) as live:
-        until(live, lambda: live.marks().get("sold") == {"sales/north": 9 * S, "sales/south": 9 * S}, "all is as it was")
+        until(
+            live, lambda: live.marks().get("sold") == {"sales/north": 9 * S, "sales/south": 9 * S}, "all is as it was"
+        )
         live.enqueue("sales", sales(3), "south")
         revised = windows({0: 4, 2: 4, 4: 3, 6: 2})
         until(live, lambda: final(found) == revised, "a late row of south revises what was final")

@@ -33,6 +33,8 @@ _COUNTED = ("rows", "bad", "late", "dropped", "missing_files")
 """What is counted of each stream at each origin."""
 _SELDOM = 2.0
 """Seconds between two lines about a run of many sites."""
+MOMENT = 5.0
+"""Seconds for which it is not worth a word that an origin is waited for."""
 _RARELY = 30.0
 """Seconds between two lines that say the same."""
 
@@ -124,6 +126,8 @@ class Progress:
         if time.perf_counter() - self._compared >= _SELDOM:
             self.compare(live)
         self.say_links(live)
+        if live.planned is None:
+            self._say_waits(live)
 
     def warn(self, text: str, **fields: object) -> None:
         """Say what whoever runs this should know, and remember it."""
@@ -153,7 +157,7 @@ class Progress:
                 for name, mark in marks.items()
                 if self._newest is not None and math.isfinite(mark)
             }
-            self._board.show(Figures(read, live.links(), live.totals, behind, live.missing()))
+            self._board.show(Figures(read, live.links(), live.totals, behind, _with_seconds(live)))
             return
         rows = sum(one["rows"] for one in self.origins.values())
         counts = live.links()
@@ -164,21 +168,39 @@ class Progress:
         )
         cuts = [f"{start}:{end}" for (start, end), one in counts.items() if one.cut]
         missing = sorted({origin for some in live.missing().values() for origin in some})
+        waits, idle = longest_waits(live), idle_origins(live)
         rate, self._rows = (rows - self._rows) / seconds, rows
         line = (
             f"{rows:,} rows read ({rate:,.0f}/s), {moved:,} bytes over links"
-            f"{f', {waiting:,} waiting' if waiting else ''}; {answers}"
-            f"{_named('cut', cuts)}{_named('missing', missing)}"
+            f"{f', {waiting:,} waiting' if waiting else ''}; {answers}{_named('cut', cuts)}{_named('idle', idle)}"
         )
-        if line == self._last_line and now - self._changed < _RARELY:
+        waited_for = [name for name, for_ in waits.items() if name in missing or for_ >= MOMENT]
+        if (same := line + _named("", waited_for)) == self._last_line and now - self._changed < _RARELY:
             return
-        self._last_line, self._changed = line, now
-        fields = {"rows": rows, "bytes": moved, "backlog_bytes": waiting, "cut": cuts, "missing": missing}
-        self.say(f"{self._clock()} {line}", **fields)
+        self._last_line, self._changed = same, now
+        fields: dict[str, object] = {
+            "rows": rows, "bytes": moved, "backlog_bytes": waiting, "cut": cuts, "missing": missing,
+            "waits_for": {name: round(for_, 1) for name, for_ in waits.items()}, "idle": idle,
+        }  # fmt: skip
+        self.say(f"{self._clock()} {line}{self._since(waited_for, waits)}", **fields)
 
-    def _clock(self) -> str:
-        """The time since the run began, as lines begin with it."""
-        seconds = int(time.perf_counter() - self._begin)
+    def _say_waits(self, live: Live) -> None:
+        """Whom a run at one site waits for, whenever that changes: its batches are told one by one."""
+        waits, idle = longest_waits(live), idle_origins(live)
+        waited_for = [name for name, for_ in waits.items() if for_ >= MOMENT]
+        line = f"{_named('idle', idle)}{_named('', waited_for)}"
+        if line == self._last_line:
+            return
+        self._last_line = line
+        said = f"{_named('idle', idle)}{self._since(waited_for, waits)}" or "; nobody is waited for"
+        self.say(f"{self._clock()} {said[2:]}", waits_for=waits, idle=idle)
+
+    def _since(self, names: Sequence[str], waits: Mapping[str, float]) -> str:
+        return _named("waits for", [f"{name} since {self._clock(waits[name])}" for name in names])
+
+    def _clock(self, ago: float = 0.0) -> str:
+        """The time since the run began, as lines begin with it, or some seconds before that."""
+        seconds = max(0, int(time.perf_counter() - ago - self._begin))
         return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
     def rows(self, name: str, table: Any) -> None:
@@ -233,6 +255,33 @@ class Progress:
         behind = max(0, self._newest - int(lowest)) / _SECOND
         settled = int(lowest) - int(lowest) % _SECOND
         return f"settled to {format_timestamp(settled)}, {behind:,.1f} s behind the newest row"
+
+
+def longest_waits(live: Live) -> dict[str, float]:
+    """The origins that answers wait for, and for how many seconds they have not moved."""
+    waits: dict[str, float] = {}
+    for origins in live.waits().values():
+        for origin, seconds in origins.items():
+            waits[origin] = max(seconds, waits.get(origin, 0.0))
+    return waits
+
+
+def _with_seconds(live: Live) -> dict[str, tuple[str, ...]]:
+    """For each query the origins that it waits for, and how long they have not moved."""
+    missing = live.missing()
+    return {
+        query: tuple(
+            f"{name} for {for_:,.0f} s"
+            for name, for_ in some.items()
+            if name in missing.get(query, ()) or for_ >= MOMENT
+        )
+        for query, some in live.waits().items()
+    }
+
+
+def idle_origins(live: Live) -> list[str]:
+    """The origins that are silent and not waited for."""
+    return sorted(f"{stream}/{site}" for (stream, site), one in live.origins().items() if one.idle)
 
 
 def _named(what: str, names: Sequence[str]) -> str:

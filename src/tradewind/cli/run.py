@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import UTC, datetime
 from types import FrameType
@@ -20,7 +20,7 @@ from tradewind.cli.check import AsJson, File
 from tradewind.cli.flows import Flows, table_of
 from tradewind.cli.messages import JsonLogs, speaking
 from tradewind.cli.places import Backbone, State, state_of
-from tradewind.cli.progress import Progress
+from tradewind.cli.progress import Progress, idle_origins
 from tradewind.errors import InputError
 from tradewind.runtime.deployment import deployment
 
@@ -81,19 +81,19 @@ def run(  # noqa: PLR0917, the command line's options come as parameters
         )  # fmt: skip
         begin = time.perf_counter()
         with closing(progress), _lineage(found, until_done, progress) as story:
-            ended, totals, read, predicted = _ran(live, limit, progress, story)
+            ended, totals, read, predicted, waits = _ran(live, limit, progress, story)
         seconds = time.perf_counter() - begin
         progress.end(seconds, ended)
         links = Flows.of(live).links(live.links(), predicted, progress.seconds_of(read))
         if links:
             progress.say("\n".join(table_of(links)))
     if as_json:
-        typer.echo(json.dumps({**progress.summary(totals, read, seconds, ended), "links": links}, indent=2))
+        typer.echo(json.dumps({**progress.summary(totals, read, seconds, ended), **waits, "links": links}, indent=2))
 
 
-def _ran(live: Live, limit: float | None, progress: Progress, story: Story) -> tuple[str, Any, Any, Any]:
-    """A run from its start to its end: how that came, how many rows the answers have, what was read, and what was
-    predicted for the links.
+def _ran(live: Live, limit: float | None, progress: Progress, story: Story) -> tuple[str, Any, Any, Any, Any]:
+    """A run from its start to its end: how that came, how many rows the answers have, what was read, what was
+    predicted for the links, and whom answers wait for.
     """
     # Spark takes the signals for itself when it starts, so they are taken after it.
     with live, _interruptible() as interrupted:
@@ -113,8 +113,13 @@ def _ran(live: Live, limit: float | None, progress: Progress, story: Story) -> t
 
         ended = _watch(live, limit, interrupted, look)
         story.done = ended == "done"
+        waits = {"waits_for": _rounded(live.waits()), "idle": idle_origins(live)}
         progress.compare(live)
-        return ended, live.totals, live.read(), live.predicted()
+        return ended, live.totals, live.read(), live.predicted(), waits
+
+
+def _rounded(waits: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    return {query: {name: round(for_, 1) for name, for_ in some.items()} for query, some in waits.items()}
 
 
 def _lineage(found: Deployment, until_done: bool, progress: Progress) -> AbstractContextManager[Story]:

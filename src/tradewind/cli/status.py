@@ -12,6 +12,7 @@ from tradewind.cli.aligning import aligned
 from tradewind.cli.at import At, client_of
 from tradewind.cli.check import AsJson
 from tradewind.cli.flows import table_of
+from tradewind.cli.progress import MOMENT
 from tradewind.errors import RunError
 
 Wait = Annotated[
@@ -72,11 +73,16 @@ def told(found: dict[str, Any]) -> list[str]:
         answers = [("query", "at", "final", "tentative", "behind", "is", "waits for")]
         answers += [
             (name, one["site"], f"{one['final']:,}", f"{one['tentative']:,}", _seconds(one["behind_seconds"]),
-             one.get("state", ""), ", ".join(one["missing"]))
+             one.get("state", ""), ", ".join(waited_for(one)))
             for name, one in found["queries"].items()
         ]  # fmt: skip
         lines += aligned(answers)
         lines += [f"{name} is late: {one['cause']}" for name, one in found["queries"].items() if one.get("cause")]
+    lines += [
+        f"{name} is idle and not waited for: nothing came since {one['silent_since']}"
+        for name, one in found.get("origins", {}).items()
+        if one["idle"]
+    ]
     if found["splits"]:
         lines.append("")
         parts = [("fragment", "is", "at", "by")]
@@ -85,6 +91,15 @@ def told(found: dict[str, Any]) -> list[str]:
         ]
         lines += aligned(parts)
     return lines + [f"warning: {line}" for line in found["warnings"]]
+
+
+def waited_for(query: dict[str, Any]) -> list[str]:
+    """The origins that a query waits for, and for how long their marks have not moved."""
+    waits = {one["origin"]: one["seconds"] for one in query.get("waits_for", ())}
+    # All wait a moment for whoever is the slowest.
+    names = [name for name, seconds in waits.items() if name in query["missing"] or seconds >= MOMENT]
+    names += [name for name in query["missing"] if name not in waits]
+    return [f"{name} for {waits[name]:,.0f} s" if name in waits else name for name in names]
 
 
 def _seconds(behind: float | None) -> str:

@@ -77,6 +77,23 @@ class LinkShape(BaseModel):
     reached: bool | None = None
 
 
+class WaitShape(BaseModel):
+    """An origin (`stream/site`) that holds back a query, and for how long nothing has become known of it."""
+
+    origin: str
+    seconds: float | None = None
+    since: str | None = None
+
+
+class OriginShape(BaseModel):
+    """Where a stream stands at a site. One that is idle is not waited for."""
+
+    idle: bool | None = None
+    mark: float | None = None
+    silent_seconds: float | None = None
+    silent_since: str | None = None
+
+
 class QueryShape(BaseModel):
     """A query: its rows so far, and which origins they do not cover yet."""
 
@@ -84,6 +101,7 @@ class QueryShape(BaseModel):
     final: int | None = None
     tentative: int | None = None
     missing: list[str] = []
+    waits_for: list[WaitShape] = []
     behind_seconds: float | None = None
     fresh_within_seconds: float | None = None
     state: str | None = None
@@ -109,6 +127,7 @@ class StatusShape(BaseModel):
     sites: dict[str, SiteShape] = {}
     links: list[LinkShape] = []
     queries: dict[str, QueryShape] = {}
+    origins: dict[str, OriginShape] = {}
 
 
 class EntitiesShape(BaseModel):

@@ -256,6 +256,7 @@ class Agent:
                 links=run.links() if run is not None else [],
                 answers=run.answers() if run is not None else {},
                 read=run.read() if run is not None else [],
+                origins=run.origins() if run is not None else [],
                 channels=run.channels() if run is not None else [],
                 proposes=run.proposes(self._desired.principals) if run is not None else [],
                 warnings=warnings,

@@ -15,7 +15,7 @@ from tradewind.errors import DataError, DeploymentError, InputError, RunError, T
 from tradewind.frontends.deployment.check import load, load_more
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.frontends.deployment.file import placed_in
-from tradewind.runtime.cluster import delivered, renewing
+from tradewind.runtime.cluster import delivered, idle, renewing
 from tradewind.runtime.cluster.changes import Changes, begins_anew, without
 from tradewind.runtime.cluster.desired import BUCKET, Wanted
 from tradewind.runtime.cluster.moving_reports import SUBJECT, told_of
@@ -74,6 +74,9 @@ class Coordinator(Pausing):
                 if known != self._desired.addresses:
                     self._want(addresses=known)
                 self._lead_on()
+                if self._desired.wanted is not None:
+                    for site, order in idle.orders(self.registry, self._desired.wanted, self.clock()).items():
+                        self._questions.tell(site, order)
 
     # --- what is wanted ---------------------------------------------------------------------------------------
 

@@ -49,7 +49,8 @@ def _cause(name: str, query: Mapping[str, Any], status: Mapping[str, Any], deplo
         if known.get("problem"):
             return f"site {site}: {known['problem']}"
     if query["missing"]:
-        return f"waits for {', '.join(query['missing'])}"
+        since = {one["origin"]: f" since {one['since']}" for one in query.get("waits_for", ()) if one.get("since")}
+        return f"waits for {', '.join(name + since.get(name, '') for name in query['missing'])}"
     used = {hop for one in fragments for channel in one.inputs for hop in deployed.channels[channel].hops}
     links = [one for one in status["links"] if (one["from"], one["to"]) in used and one["backlog_bytes"]]
     if links:

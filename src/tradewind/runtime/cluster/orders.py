@@ -54,6 +54,10 @@ class Questions:
             raise kind(str(told.get("what")), where=told.get("where"), hint=told.get("hint"))
         return answer.get("answer")
 
+    def tell(self, site: str, order: dict[str, Any]) -> None:
+        """Tell a site what to do; nobody waits for its answer."""
+        self._publish(order_subject(site), json.dumps({**order, "key": ""}).encode())
+
     def answered(self, site: str, payload: bytes) -> None:
         """An answer has come; one that nobody waits for is passed over."""
         try:

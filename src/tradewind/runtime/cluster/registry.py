@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from tradewind.runtime.cluster.desired import Desired, Wanted
-from tradewind.runtime.cluster.reports import SiteReport
+from tradewind.runtime.cluster.reports import AnswerTold, SiteReport
 from tradewind.runtime.cluster.workers import home_of
 from tradewind.runtime.expected import Hop, Span, rates_on, seconds_of, shipped
 
@@ -99,6 +99,7 @@ def status_of(registry: Registry, desired: Desired, declared: Iterable[str], now
         "links": _links(registry, wanted, now),
         "seconds_read": seconds_read(registry, wanted),
         "queries": _queries(registry, wanted),
+        "origins": _origins(registry, wanted),
     }
 
 
@@ -265,6 +266,7 @@ def _queries(registry: Registry, wanted: Wanted | None) -> dict[str, dict[str, A
         return {}
     found: dict[str, dict[str, Any]] = {}
     reports = current(registry, wanted)
+    idle = {name for name, one in _origins(registry, wanted).items() if one["idle"]}
     for fragment in wanted.deployed.fragments:
         for name in fragment.answers:
             if name in wanted.removed:
@@ -275,6 +277,27 @@ def _queries(registry: Registry, wanted: Wanted | None) -> dict[str, dict[str, A
                 "final": told.final if told else 0,
                 "tentative": told.tentative if told else 0,
                 "missing": list(told.missing) if told else [],
+                "waits_for": _waits(told, idle) if told else [],
                 "behind_seconds": told.behind_seconds if told else None,
             }
+    return found
+
+
+def _waits(told: AnswerTold, idle: Collection[str]) -> list[dict[str, Any]]:
+    """Whom a query waits for: of those that are equally far, not the ones that are idle."""
+    waits = [{"origin": one.origin, "seconds": round(one.seconds, 1)} for one in told.waits_for]
+    return [one for one in waits if one["origin"] not in idle] or waits
+
+
+def _origins(registry: Registry, wanted: Wanted | None) -> dict[str, dict[str, Any]]:
+    """Where streams stand at their sites, by `stream/site`."""
+    if wanted is None:
+        return {}
+    found: dict[str, dict[str, Any]] = {}
+    for heard in registry.heard.values():
+        for one in heard.report.origins if heard.report.run == wanted.title else ():
+            name = f"{one.stream}/{one.origin}"
+            # One that several agents read is idle if all of them say so.
+            if name not in found or not one.idle:
+                found[name] = {"idle": one.idle, "silent_seconds": one.silent_seconds, "mark": one.mark}
     return found

@@ -58,12 +58,20 @@ class LinkTold(_Told):
     reached: bool = True
 
 
+class WaitTold(_Told):
+    """An origin that holds back an answer, and for how long its mark has not moved."""
+
+    origin: Name
+    seconds: Seconds = 0.0
+
+
 class AnswerTold(_Told):
     """How many rows a query's answer has, whom it waits for, and how far its origins are (microseconds since 1970)."""
 
     final: int = 0
     tentative: int = 0
     missing: Annotated[list[Name], Field(max_length=10_000)] = []
+    waits_for: Annotated[list[WaitTold], Field(max_length=10_000)] = []
     settled: float | None = None
     newest: float | None = None
 
@@ -87,6 +95,18 @@ class ReadTold(_Told):
     earliest: int | None = None
     latest: int | None = None
     missing_files: Count = 0
+
+
+class OriginTold(_Told):
+    """Where a stream stands at a site: its mark, if it has promised any, whether it is idle, and for how long it has
+    been silent.
+    """
+
+    stream: Name
+    origin: Name
+    mark: float | None = None
+    idle: bool = False
+    silent_seconds: Seconds | None = None
 
 
 class ChannelTold(_Told):
@@ -133,6 +153,7 @@ class SiteReport(_Told):
     links: Annotated[list[LinkTold], Field(max_length=10_000)] = []
     answers: Annotated[dict[Name, AnswerTold], Field(max_length=10_000)] = {}
     read: Annotated[list[ReadTold], Field(max_length=10_000)] = []
+    origins: Annotated[list[OriginTold], Field(max_length=10_000)] = []
     channels: Annotated[list[ChannelTold], Field(max_length=10_000)] = []
     proposes: Annotated[list[Proposal], Field(max_length=100)] = []
     warnings: Annotated[list[Said], Field(max_length=10_000)] = []

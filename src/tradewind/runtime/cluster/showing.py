@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
+from tradewind.algebra.times import format_timestamp
 from tradewind.errors import InputError, unknown
 from tradewind.runtime.cluster import metrics, views
 from tradewind.runtime.cluster.comparing import with_deviations
@@ -30,6 +32,7 @@ class Showing(Ruling):
         with self._lock:
             found = self.declared()
             known = status_of(self.registry, self._desired, found.sites if found is not None else (), self.clock())
+            _say_since(known)
             if found is not None and self._desired.wanted is not None:
                 known = with_freshness(known, found, self._desired.wanted.deployed)
                 for name, query in known["queries"].items():
@@ -106,3 +109,17 @@ class Showing(Ruling):
         with self._lock:
             known = list(metrics.of_cluster(self.status(), self.registry))
         return [*known, *(one for told in self.measures for one in told())]
+
+
+def _say_since(status: dict[str, Any]) -> None:
+    """Say since when origins are silent and waited for, by the clock, beside for how long."""
+    now = time.time()  # noqa: TID251 - for people
+    for query in status["queries"].values():
+        for wait in query["waits_for"]:
+            wait["since"] = _since(now, wait["seconds"])
+    for origin in status["origins"].values():
+        origin["silent_since"] = _since(now, origin["silent_seconds"])
+
+
+def _since(now: float, seconds: float | None) -> str | None:
+    return None if seconds is None else format_timestamp(int(now - seconds) * 1_000_000)

@@ -20,13 +20,22 @@ from tradewind.errors import InputError, TradewindError, unknown
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.answers import answer_of, excerpt
 from tradewind.runtime.asked import horizon_of
+from tradewind.runtime.cluster import idle
 from tradewind.runtime.cluster.desired import Wanted, held_at
 from tradewind.runtime.cluster.errands import Errand
 from tradewind.runtime.cluster.heat import Batch, Heat, proposals
 from tradewind.runtime.cluster.moving_site import Batches, Courier, SiteMove, guests_of
 from tradewind.runtime.cluster.places import at_site
-from tradewind.runtime.cluster.reports import AnswerTold, ChannelTold, FragmentTold, LinkTold, Proposal, ReadTold
-from tradewind.runtime.cluster.site_told import Told, answers_of, channels_of, links_of, read_of
+from tradewind.runtime.cluster.reports import (
+    AnswerTold,
+    ChannelTold,
+    FragmentTold,
+    LinkTold,
+    OriginTold,
+    Proposal,
+    ReadTold,
+)
+from tradewind.runtime.cluster.site_told import Told, answers_of, channels_of, links_of, origins_of, read_of
 from tradewind.runtime.cluster.warned import Warned
 from tradewind.runtime.places import prepare, refuse_clashes, refuse_foreign, sink_of
 from tradewind.runtime.pushes import Pushes
@@ -342,6 +351,10 @@ class SiteRun:
         # A finite run does not begin where a place is missing, and says so.
         return self._warned.now(None if sites is None or self.wanted.until_done else sites.setting.found)
 
+    def origins(self) -> list[OriginTold]:
+        """Where the streams stand that arise here."""
+        return [] if self._sites is None else origins_of(self._sites)
+
     def channels(self) -> list[ChannelTold]:
         """What the channels hold that are here; looked at from time to time only, since it takes a while."""
         sites, now = self._sites, self.clock()
@@ -356,6 +369,8 @@ class SiteRun:
 
     def asked(self, question: dict[str, Any]) -> Any:
         """What a coordinator wants to know, or to be done."""
+        if question.get("kind") == idle.KIND:
+            return self._follow(question)
         found = self._declared()
         match question.get("kind"):
             case "rows":
@@ -364,6 +379,12 @@ class SiteRun:
             case "push":
                 return self._pushed(found, str(question.get("stream")), question.get("rows"))
         raise InputError("this cannot be asked.")
+
+    def _follow(self, order: dict[str, Any]) -> None:
+        """Let idle origins go on as far as the others are, unless something else is meant."""
+        sites = self._sites
+        if sites is not None and order.get("run") == self.wanted.title:
+            sites.idling.told(idle.marks_in(order))
 
     def _answer(self, found: Deployment, name: str, limit: int, oldest: bool) -> dict[str, Any]:
         """The newest or oldest rows of an answer that is delivered here, with whether they are final."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tradewind.backbone import catalog
 from tradewind.backbone.retention import whole
-from tradewind.runtime.cluster.reports import AnswerTold, ChannelTold, LinkTold, ReadTold
+from tradewind.runtime.cluster.reports import AnswerTold, ChannelTold, LinkTold, OriginTold, ReadTold, WaitTold
 from tradewind.runtime.sites import Sites
 
 
@@ -35,7 +35,7 @@ def links_of(sites: Sites) -> list[LinkTold]:
 
 def answers_of(sites: Sites) -> dict[str, AnswerTold]:
     """How the answers are that are delivered here."""
-    marks, missing = sites.marks(), sites.missing()
+    marks, missing, waits = sites.marks(), sites.missing(), sites.waits()
     found = {}
     for name, one in sites.totals.items():
         known: Mapping[str, float] = marks.get(name, {})
@@ -43,6 +43,7 @@ def answers_of(sites: Sites) -> dict[str, AnswerTold]:
             final=one.final,
             tentative=one.tentative,
             missing=list(missing.get(name, ())),
+            waits_for=[WaitTold(origin=origin, seconds=for_) for origin, for_ in waits.get(name, {}).items()],
             settled=_finite(min(known.values(), default=None)),
             newest=_finite(max(known.values(), default=None)),
         )
@@ -58,6 +59,14 @@ def read_of(sites: Sites) -> list[ReadTold]:
         )
         for (stream, _), one in sites.read.items()
     ]  # fmt: skip
+
+
+def origins_of(sites: Sites) -> list[OriginTold]:
+    """Where the streams stand that arise here."""
+    return [
+        OriginTold(stream=stream, origin=origin, mark=_finite(one.mark), idle=one.idle, silent_seconds=one.silent)
+        for (stream, origin), one in sites.idling.origins().items()
+    ]
 
 
 def channels_of(sites: Sites) -> list[ChannelTold]:

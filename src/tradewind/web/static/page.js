@@ -109,7 +109,8 @@
     ];
   }
   function queryRow([name, query]) {
-    const missing = query.missing || [];
+    const since = new Map((query.waits_for || []).map((one) => [one.origin, seconds(one.seconds)]));
+    const missing = (query.missing || []).map((name) => since.has(name) ? `${name} for ${since.get(name)}` : name);
     return [
       cell(name), cell(query.site), number(count(query.final)), number(count(query.tentative)),
       number(seconds(query.behind_seconds)), cell(missing.join(", "), missing.length ? "free warn" : "free"),
