@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from tests.algebra.every import NEWS, TICKS, WIDEST, every_kind
 from tests.random_data import random_data
 from tests.random_graphs import random_graph
 from tests.random_rows import rows
-from tests.spark.comparing import cut, exactly, same_on_spark
+from tests.spark.comparing import cut, differences, exactly, same_on_spark
+from tests.spark.running import SparkRun
 from tradewind.algebra.aggregates import AGGREGATES, parse_aggregate
 from tradewind.algebra.expressions.typing import parse_condition
 from tradewind.algebra.graph import KINDS, Graph
@@ -21,7 +23,7 @@ from tradewind.algebra.operators.aggregation import Aggregate, Combine, Finish, 
 from tradewind.algebra.operators.core import Filter, Join, Source, Union
 from tradewind.algebra.schema import parse_schema
 from tradewind.algebra.windows import CountedWindow, SessionWindow, TimeWindow, ValueWindow
-from tradewind.interpreter.run import Weighted
+from tradewind.interpreter.run import Run, Weighted
 from tradewind.interpreter.values import fixed
 from tradewind.rewrites.engine import rewrite
 from tradewind.spark.buckets.summing import sums_of
@@ -259,3 +261,33 @@ def test_random_graphs(spark, tmp_path, seed) -> None:
     session = dealt_out(spark) if seed % 2 else spark
     horizon = chance.choice((None, None, 0, 5 * SECOND))
     same_on_spark(session, graph, cut(data, chance), tmp_path, chance, horizon=horizon)
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("seed", range(4))
+def test_idle_origins_and_restarts(spark, tmp_path, seed) -> None:
+    """Origins fall silent and speak again, far behind the others: answers and marks are the interpreter's after every
+    batch, whoever goes on from the last commit.
+    """
+    chance = random.Random(f"idle {seed}")
+    window = WINDOWS[("tumbling", "session", "counted with timeout", "sliding")[seed]]
+    counts = Aggregate(ADDED, ("k",), (("n", parse_aggregate("count(*)", ADDED.schema)),), window)
+    graph = Graph.of(counts=counts)
+    horizon = chance.choice((None, 5 * SECOND))
+    origins = {"added": ["ams", "nyc"]}
+    meant, run = Run(graph, origins, horizon), SparkRun(spark, graph, tmp_path, origins, horizon=horizon)
+    waiting = {origin: iter(some) for origin, some in readings(ADDED, seed)["added"].items()}
+    for _ in range(7):
+        silent = [origin for origin in waiting if chance.random() < 0.4]
+        batch = {"added": {o: list(islice(some, chance.randrange(1, 7))) for o, some in waiting.items()}}
+        batch["added"] |= {origin: [] for origin in silent}
+        meant.feed(batch, idle={"added": silent})
+        # What a run commits of it: marks that have moved on.
+        marks = {name: state.mark for name, state in meant._origins["added"].items()}
+        run.feed(batch, {"added": marks})
+        assert run.engine.marks["added"] == marks
+        assert differences(meant.answer("counts"), run.answer("counts")) == ([], [])
+        if chance.random() < 0.5:
+            run.restart()
+    run.engine.release()
+    assert meant.answer("counts")
