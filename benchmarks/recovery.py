@@ -2,8 +2,8 @@
 
 ./dev bench recovery [--rounds 1] [--busy N] [--only agent|move]
 
-The cluster is README's, with three agents on this machine. An agent that is killed is started again at once, as whatever
-supervises it would do. An answer flows again when rows are delivered that were made after the kill.
+The cluster is README's, with three agents on this machine. An agent that is killed is started again at once, as
+whatever supervises it would do. Rows flow again when both shops read some, and an answer is delivered.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def main() -> int:
 
 def _agent(shops: Shops, site: str) -> dict[str, Any]:
     shops.kill(site)
-    begin, moment = time.perf_counter(), time.time()  # noqa: TID251 - files have times of the wall clock
+    begin, moment = time.perf_counter(), time.time()
     shops.start(site)
     steps: dict[str, float] = {}
     while "flows" not in steps and time.perf_counter() - begin < _LONGEST:
@@ -127,7 +127,7 @@ def _agent(shops: Shops, site: str) -> dict[str, Any]:
 
 
 def _move(shops: Shops, killed: str, phase: str) -> dict[str, Any]:
-    """What merges is moved from headquarters to a shop; an agent is killed in a phase of that. Then it is brought home."""
+    """What merges is moved from headquarters to a shop, and an agent is killed in a phase of that; then it comes home."""
     shops.until(lambda: shops.status()["state"] == "running", _LONGEST, "all runs")
     words = [*COMMAND, "move", "best_sellers", "north", "--json"]
     said = (shops.folder / "move.log").open("wb")
@@ -136,7 +136,7 @@ def _move(shops: Shops, killed: str, phase: str) -> dict[str, Any]:
     )
     shops.until(lambda: shops.state_of_move() == phase or moving.poll() is not None, _LONGEST, f"the move is {phase}")
     shops.kill(killed)
-    begin, moment = time.perf_counter(), time.time()  # noqa: TID251 - as above
+    begin, moment = time.perf_counter(), time.time()
     shops.start(killed)
     steps: dict[str, float] = {}
     while len(steps) < 3 and time.perf_counter() - begin < _LONGEST:

@@ -32,6 +32,7 @@ from tradewind.runtime.cluster.recut_lead import (
     split_begun,
     stayed,
 )
+from tradewind.runtime.cluster.reports import SiteReport
 
 
 @pytest.fixture
@@ -261,3 +262,70 @@ def test_work_whose_goal_is_away_for_too_long_is_made_one_again(stage) -> None:
     stage.now += 301
     stage.until(lambda: stage.wanted.recut is not None, "it is made one again")
     assert stage.wanted.recut.joining
+
+
+def test_a_move_is_cancelled_in_each_phase_before_its_state_is_handed_over(stage) -> None:
+    runs = {one.name for one in stage.wanted.deployed.fragments}
+    with pytest.raises(InputError, match="nothing moves"):
+        stage.coordinator.cancel_move()
+    # While what delivers is taken apart:
+    begun = stage.coordinator.move("best", "depot")
+    assert stage.coordinator.cancel_move()["term"] == begun["apart"]
+    assert (stage.wanted.recut, stage.wanted.splits) == (None, ())
+    assert stage.coordinator.status()["splits"][-1]["problem"] == "it was cancelled"
+    stage.tell()
+    # While its work waits for a site that is late,
+    begun = stage.coordinator.move("best", "depot")
+    stage.now += 4
+    stage.tell()
+    with stage.coordinator._lock:
+        stage.coordinator.registry.heard["depot"] = replace(stage.coordinator.registry.heard["depot"], at=0.0)
+    recut = stage.wanted.recut
+    stage.coordinator._recuts.later = float("-inf")
+    stage.coordinator._lead.take(MoveTold(site=recut.site, term=recut.term, recut=True))
+    stage.until(lambda: stage.coordinator._waits, "it is waited for")
+    stage.coordinator._recuts.later = float("inf")
+    assert stage.coordinator.cancel_move()["term"] == begun["term"]
+    assert stage.wanted.splits[0].merging
+    assert [one["state"] for one in stage.coordinator.status()["moves"]] == ["undone"]
+    stage.tell()
+    # and while it is prepared:
+    begun = stage.coordinator.move("best", "depot")
+    assert stage.coordinator.cancel_move()["fragment"] == begun["fragment"]
+    assert stage.wanted.move is None
+    last = stage.coordinator.status()["moves"][-1]
+    assert (last["term"], last["state"], last["problem"]) == (begun["term"], "undone", "it was cancelled")
+    stage.coordinator._recuts.later = float("-inf")
+    stage.tell()
+    stage.until(lambda: stage.wanted.recut is not None, "it is made one again")
+    stage.cut()
+    assert ({one.name for one in stage.wanted.deployed.fragments}, stage.wanted.splits) == (runs, ())
+
+
+def test_a_move_whose_state_was_handed_over_is_not_cancelled(stage) -> None:
+    stage.coordinator.move("best", "depot")
+    stage.cut()
+    stage.until(lambda: stage.wanted.move is not None, "the work is on its way")
+    with stage.coordinator._lock:
+        stage.coordinator._want(wanted=replace(stage.wanted, move=replace(stage.wanted.move, phase="taking")))
+    with pytest.raises(RunError, match="was handed over to 'depot' already"):
+        stage.coordinator.cancel_move()
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_a_move_is_undone_at_once_when_an_agent_was_killed(stage, apart) -> None:
+    """While it is taken apart, and while it is on its way."""
+    stage.coordinator.move("best", "depot")
+    if not apart:
+        stage.cut()
+        stage.until(lambda: stage.wanted.move is not None, "the work is on its way")
+        stage.until(lambda: stage.coordinator._lead._term == stage.wanted.move.term, "its time is taken")
+    else:
+        stage.until(lambda: stage.coordinator._recuts._term == stage.wanted.recut.term, "its time is taken")
+    again = SiteReport(
+        site="depot", agent="another", number=1, epoch=stage.coordinator._desired.epoch, state="starting"
+    )
+    stage.coordinator.registry.take(again, stage.now)
+    stage.until(lambda: (stage.wanted.move, stage.wanted.recut) == (None, None), "the move is undone")
+    told = stage.coordinator.status()["splits" if apart else "moves"]
+    assert "depot was started again" in [one["problem"] for one in told]

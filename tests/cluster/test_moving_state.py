@@ -24,6 +24,7 @@ from tradewind.runtime.cluster.moving_reports import HandedTold, MoveTold, told_
 from tradewind.runtime.cluster.moving_routes import Roads, chosen
 from tradewind.runtime.cluster.moving_state import Manifest, Said, digest_of, order_of, pack, unpack
 from tradewind.runtime.cluster.planning import wanted_also, wanted_of, with_moves
+from tradewind.runtime.cluster.presence import LOST, Present
 from tradewind.spark.memory import Commit, Segment, last_commit, write_commit
 
 MANIFEST = Manifest({"a": 14, "b": None}, {"c": Said(order_of(7, True), {"sales/north": 5}), "d": None}, 2)
@@ -111,6 +112,10 @@ def test_what_is_damaged_is_refused(tmp_path) -> None:
             unpack(tmp_path / "state", tmp_path / f"new{number}")
 
 
+THERE = {site: Present("it") for site in ("depot", "hq", "south", "north")}
+"""All sites, as one process each."""
+
+
 def wanted(tmp_path: Path) -> tuple[Wanted, Roads]:
     file = tmp_path / "market.yaml"
     file.write_text(FILE)
@@ -126,14 +131,14 @@ def test_a_move_goes_on_when_all_is_where_it_has_to_be(tmp_path) -> None:
     assert Wanted.from_json(json.loads(json.dumps(moving.to_json()))) == moving
     lead, move = Lead(), moving.move
     assert move is not None
-    assert lead.next(moving, roads, 0.0) is None
+    assert lead.next(moving, roads, 0.0, THERE) is None
     inputs = next(one.inputs for one in moving.deployed.fragments if one.name == move.fragment)
     one, two = inputs
     output = next(name for name, channel in moving.deployed.channels.items() if channel.site == "depot")
 
     def told(now: float, site: str, **more) -> Wanted | None:
         lead.take(MoveTold(site=site, term=1, **more))
-        return lead.next(moving, roads, now)
+        return lead.next(moving, roads, now, THERE)
 
     assert told(1.0, "depot", read={one: 8, two: None}) is None
     assert told(1.0, "south", kept={one: 10, two: None}) is None, "not back to where it is"
@@ -197,12 +202,59 @@ def test_a_move_is_undone_as_long_as_it_can_be(tmp_path) -> None:
     before, roads = wanted(tmp_path)
     moving = begun(before, "best", "hq", roads)
     lead = Lead()
-    assert lead.next(moving, roads, 0.0) is None
-    undone = lead.next(moving, roads, 1000.0)
+    assert lead.next(moving, roads, 0.0, THERE) is None
+    undone = lead.next(moving, roads, 1000.0, THERE)
     assert undone is not None
     assert undone.deployed.channels == before.deployed.channels
     assert (undone.move, undone.term) == (None, 1)
     assert [one["state"] for one in lead.shown(undone)] == ["undone"]
+
+
+@pytest.mark.parametrize("lost", ["depot", "hq"])
+@pytest.mark.parametrize("phase", ["preparing", "handing"])
+def test_a_move_is_undone_at_once_when_one_of_its_sites_is_lost(tmp_path, lost, phase) -> None:
+    """Whoever was killed needs as long as it needs to come back; nobody waits for it to go on with the move."""
+    before, roads = wanted(tmp_path)
+    asked = begun(before, "best", "hq", roads)
+    assert asked.move is not None
+    moving = replace(asked, move=replace(asked.move, phase=phase))
+    for heard, why in (
+        (Present("another"), f"{lost} was started again"),
+        (Present("it", LOST + 1), f"nothing was heard of {lost} for 16 s"),
+    ):
+        lead = Lead()
+        assert lead.next(moving, roads, 0.0, THERE) is None
+        assert lead.next(moving, roads, 2.0, {**THERE, lost: Present("it", LOST - 1)}) is None
+        # Somebody else has nothing to do with it.
+        assert lead.next(moving, roads, 2.5, {**THERE, "south": Present("another", 60.0)}) is None
+        undone = lead.next(moving, roads, 3.0, {**THERE, lost: heard})
+        assert undone is not None
+        assert undone.move is None
+        assert undone.deployed.channels == before.deployed.channels
+        assert [(one["state"], one["problem"]) for one in lead.shown(undone)] == [("undone", why)]
+
+
+def test_what_was_handed_over_goes_forward_whoever_is_started_again(tmp_path) -> None:
+    before, roads = wanted(tmp_path)
+    asked = begun(before, "best", "hq", roads)
+    assert asked.move is not None
+    moving = replace(asked, move=replace(asked.move, phase="taking"))
+    lead = Lead()
+    assert lead.next(moving, roads, 0.0, THERE) is None
+    assert lead.next(moving, roads, 1000.0, {**THERE, "hq": Present("another")}) is None
+
+
+def test_a_coordinator_that_was_started_again_leads_on_whom_it_hears_of(tmp_path) -> None:
+    before, roads = wanted(tmp_path)
+    moving = begun(before, "best", "hq", roads)
+    lead = Lead()
+    assert lead.next(moving, roads, 0.0, {}) is None
+    assert lead.next(moving, roads, LOST - 1, THERE) is None
+    assert lead.next(moving, roads, LOST + 1, THERE) is None
+    assert Lead().next(moving, roads, 0.0, {}) is None
+    silent = Lead()
+    assert silent.next(moving, roads, 0.0, {}) is None
+    assert silent.next(moving, roads, LOST + 1, {}) is not None
 
 
 def test_reports_on_moves_are_checked() -> None:

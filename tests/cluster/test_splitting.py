@@ -45,7 +45,7 @@ def cut(asked: Wanted, recuts: Recuts | None = None) -> Wanted:
     """What is wanted once the site has done it."""
     assert asked.recut is not None
     told = {asked.recut.site: MoveTold(site=asked.recut.site, term=asked.recut.term, recut=True)}
-    after = (recuts or Recuts()).next(again(asked), told, 0.0)
+    after = (recuts or Recuts()).next(again(asked), told, 0.0, {})
     assert after is not None
     assert after.recut is None
     return again(after)
@@ -106,9 +106,9 @@ def test_a_split_goes_there_and_back(tmp_path) -> None:
     assert guests_of(asked) == {one.name for one in asked.recut.arriving}
     recuts = Recuts()
     assert [one["state"] for one in recuts.shown(asked)] == ["splitting"]
-    assert recuts.next(asked, {}, 0.0) is None
+    assert recuts.next(asked, {}, 0.0, {}) is None
     stale = {"depot": MoveTold(site="depot", term=0, recut=True)}
-    assert recuts.next(asked, stale, 1.0) is None
+    assert recuts.next(asked, stale, 1.0, {}) is None
     apart = cut(asked, recuts)
     # All shares begin where the fragment was, younger than it.
     assert {apart.terms[one.name] for one in apart.deployed.fragments if one.site == "depot"} == {apart.term}
@@ -139,8 +139,8 @@ def test_what_takes_too_long_is_undone(tmp_path) -> None:
     before, _ = wanted(tmp_path)
     asked = split_begun(before, "best", 2, WORKERS)
     recuts = Recuts()
-    assert recuts.next(asked, {}, 0.0) is None
-    undone = recuts.next(asked, {"depot": MoveTold(site="depot", term=1, problem="no disk")}, 500.0)
+    assert recuts.next(asked, {}, 0.0, {}) is None
+    undone = recuts.next(asked, {"depot": MoveTold(site="depot", term=1, problem="no disk")}, 500.0, {})
     assert undone is not None
     assert (undone.recut, undone.deployed, undone.splits, undone.term) == (None, before.deployed, (), 1)
     assert [(one["state"], one["problem"]) for one in recuts.shown(undone)] == [("not split", "no disk")]
@@ -149,8 +149,8 @@ def test_what_takes_too_long_is_undone(tmp_path) -> None:
     joining = next_step(merge_begun(apart, "best"), roads)
     assert joining is not None
     assert joining.recut is not None
-    assert recuts.next(joining, {}, 0.0) is None
-    back = recuts.next(joining, {}, 500.0)
+    assert recuts.next(joining, {}, 0.0, {}) is None
+    back = recuts.next(joining, {}, 500.0, {})
     assert back is not None
     assert (back.recut, back.deployed) == (None, apart.deployed)
     assert [one.merging for one in back.splits] == [False]

@@ -104,7 +104,7 @@ class Hall(Market):
             part = SiteRecut(self.home, self.folder / "state", time.perf_counter)
             part.take(asked)
             self.until_holds(done, "it is dealt out, still")
-        after = Recuts().next(asked, {self.home: MoveTold(site=self.home, term=recut.term, **told)}, 0.0)
+        after = Recuts().next(asked, {self.home: MoveTold(site=self.home, term=recut.term, **told)}, 0.0, {})
         assert after is not None
         self.want(after)
         part.take(after)

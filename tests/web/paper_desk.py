@@ -177,6 +177,9 @@ class PaperDesk:
     def move(self, query_or_fragment: str, site: str) -> dict[str, Any]:
         return {"moved": query_or_fragment, "to": self._found("site", site, SITES)}
 
+    def cancel_move(self) -> dict[str, Any]:
+        return {"fragment": "leaf-ams"}
+
     def split(self, query_or_fragment: str, over: int | None) -> dict[str, Any]:
         return {"fragment": self._found("query", query_or_fragment, QUERIES), "over": over}
 

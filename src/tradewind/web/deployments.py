@@ -68,6 +68,11 @@ def move(asked: Move, desk: AtDesk) -> Response:
     return answer(desk.move(asked.what, asked.site))
 
 
+@router.post("/move/cancel", summary="Undo the move that is under way", responses={200: {"model": Anything}})
+def cancel_move(desk: AtDesk) -> Response:
+    return answer(desk.cancel_move())
+
+
 @router.post("/split", summary="Split a fragment over agents of its site", responses={200: {"model": Anything}})
 def split(asked: Split, desk: AtDesk) -> Response:
     return answer(desk.split(asked.what, asked.over))

@@ -99,6 +99,9 @@ class Desk(Measured, Protocol):
     def move(self, query_or_fragment: str, site: str) -> Told:
         """Moves a query's delivery, or a fragment, to another site."""
 
+    def cancel_move(self) -> Told:
+        """Undoes the move that is under way."""
+
     def split(self, query_or_fragment: str, over: int | None) -> Told:
         """Splits a fragment, or what merges for a query, over agents of its site."""
 

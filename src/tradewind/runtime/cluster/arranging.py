@@ -20,6 +20,7 @@ from tradewind.runtime.cluster.recut_lead import (
     found_split,
     merge_begun,
     next_step,
+    on_the_way,
     settles,
     shown,
     split_begun,
@@ -28,7 +29,8 @@ from tradewind.runtime.cluster.recut_lead import (
 from tradewind.runtime.cluster.showing import Showing
 from tradewind.runtime.cluster.workers import home_of, with_workers
 
-_BEGINNING = 300.0
+_CANCELLED = "it was cancelled"
+_BEGINNING = 20.0
 """Seconds that the site is waited for to which work that was set apart is to go."""
 
 
@@ -89,6 +91,32 @@ class Arranging(Showing):
         self._require_there(_on_its_way(moving))
         self._want(wanted=after)
         return {"epoch": self._desired.epoch, **shown_move(_on_its_way(moving)), "apart": recut.term}
+
+    def cancel_move(self) -> dict[str, Any]:
+        """Undo the move that is under way: the fragment goes on where it was. Refused once its state was handed over,
+        since it may have gone on at its new site by then.
+        """
+        with self._lock:
+            wanted = self._running()
+            move, recut, waiting = wanted.move, wanted.recut, on_the_way(wanted)
+            if move is not None and move.phase == "taking":
+                raise RunError(
+                    f"fragment {move.fragment!r} was handed over to {move.target!r} already.",
+                    hint=f"it cannot be undone; once it runs there: tradewind move {move.arrives_as} {move.source}.",
+                )
+            if move is not None:
+                self._stay(self._lead.undo(wanted, move, _CANCELLED), move)
+                return {"epoch": self._desired.epoch, **shown_move(move)}
+            if recut is not None and recut.split.detached and not recut.joining:
+                self._want(wanted=self._recuts.undo(wanted, recut, _CANCELLED, self.clock()))
+                return {"epoch": self._desired.epoch, **shown(recut.split)}
+            if waiting is not None:
+                work = places(wanted.deployed, waiting.parting)[0]
+                move = _on_its_way(begun(wanted, work.name, waiting.goals[0], self._all_roads(wanted)))
+                self._lead.note_undone(move, _CANCELLED)
+                self._want(wanted=settles(wanted, waiting, work.site))
+                return {"epoch": self._desired.epoch, **shown_move(move)}
+            raise InputError("nothing moves.", where="move --cancel", hint="tradewind status shows moves.")
 
     def split(self, query_or_fragment: str, over: int | None = None) -> dict[str, Any]:
         """Split a fragment that runs, or what merges for a query, by key over its site's agents, with its state."""
@@ -179,7 +207,8 @@ class Arranging(Showing):
         if wanted.move is not None:
             self._lead_move(wanted, wanted.move)
         elif wanted.recut is not None:
-            after = self._recuts.next(wanted, self._lead.told, self.clock())
+            now = self.clock()
+            after = self._recuts.next(wanted, self._lead.told, now, self.registry.present(now))
             if after is not None:
                 self._want(wanted=after)
         elif self.clock() >= self._recuts.later:
@@ -188,15 +217,22 @@ class Arranging(Showing):
     def _lead_move(self, wanted: Wanted, move: Move) -> None:
         if self._roads is None or self._roads[0] != move.term:
             self._roads = move.term, Roads.of(wanted.declared(self.office.root))
-        after = self._lead.next(wanted, self._roads[1], self.clock())
+        now = self.clock()
+        after = self._lead.next(wanted, self._roads[1], now, self.registry.present(now))
         if after is None:
             return
         if after.move is None and after.moved == wanted.moved:
-            self._recuts.put_off(self.clock())
-            after = stayed(after, move)
+            self._stay(after, move)
+            return
         self._want(wanted=after)
         if after.move is None:
             parcels.closed(self._wired)
+
+    def _stay(self, undone: Wanted, move: Move) -> None:
+        """A move was undone: what was set apart for it is made one again in a while."""
+        self._recuts.put_off(self.clock())
+        self._want(wanted=stayed(undone, move))
+        parcels.closed(self._wired)
 
     def _lead_splits(self, wanted: Wanted) -> None:
         """Bring shares to where they are to be, and do what sites propose."""
@@ -218,6 +254,7 @@ class Arranging(Showing):
             self._waits.clear()
             after = stayed(wanted, move)
             if after != wanted:
+                self._lead.note_undone(move, f"{move.source} or {move.target} was not there for {_BEGINNING:.0f} s")
                 self._want(wanted=after)
 
     def _take_proposal(self) -> None:

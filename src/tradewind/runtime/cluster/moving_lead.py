@@ -6,7 +6,7 @@ The phase is in what is wanted, so a coordinator that starts again goes on where
 * *taking* when its state was sent, and every copy of what it writes has all that it wrote;
 * its end when it has done a batch at its new site, or runs there and nothing came.
 
-Before *taking* it is undone if it takes too long.
+Before *taking* it is undone if it takes too long, if one of its sites is started again or gone, or if it is told to.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from tradewind.runtime.cluster.moving_routes import (
     resettled,
     withdrawn,
 )
+from tradewind.runtime.cluster.presence import Presence, Present
 
 _PREPARING, _HANDING = 300.0, 60.0
 """Seconds after which a move is undone: while the fragment goes on where it is, and while it stands still."""
@@ -58,6 +59,7 @@ class Lead:
     undone: list[dict[str, Any]] = field(default_factory=list)
     _term: int = 0
     _since: float = 0.0
+    _presence: Presence = field(default_factory=lambda: Presence(0.0))
     _prepared: float = 0.0
     _stopped: float | None = None
     _last_batch: float | None = None
@@ -67,21 +69,26 @@ class Lead:
         """A site has told how far it is."""
         self.told[told.site] = told
 
-    def next(self, wanted: Wanted, roads: Roads, now: float) -> Wanted | None:
-        """What is wanted from now on; None as long as nothing changes."""
+    def next(self, wanted: Wanted, roads: Roads, now: float, heard: Mapping[str, Present]) -> Wanted | None:
+        """What is wanted from now on, given who was heard of; None as long as nothing changes."""
         move = wanted.move
         if move is None:
             return None
         if move.term != self._term:
             self._term, self._since, self._prepared = move.term, now, 0.0
+            self._presence = Presence(now)
             self.told, self._stopped, self._last_batch, self._begun = {}, None, None, None
         told = {site: one for site, one in self.told.items() if one.term == move.term}
         self._note(told.get(move.source), told.get(move.target), now)
         if move.phase == "taking":
             return self._over(wanted, move, told.get(move.target), now)
+        # Whoever was started again begins Spark anew: the fragment goes on sooner where it is, or was.
+        lost = self._presence.lost((move.source, move.target), heard, now)
+        if lost is not None:
+            return self.undo(wanted, move, lost)
         patience = _PREPARING if move.phase == "preparing" else self._prepared + _HANDING
         if now - self._since > patience:
-            return self._undone(wanted, move, told)
+            return self.undo(wanted, move, _reason(move, told))
         if move.phase == "preparing":
             if not _prepared(_named(wanted, move.fragment), told.get(move.source), told.get(move.target)):
                 return None
@@ -116,13 +123,15 @@ class Lead:
         )  # fmt: skip
         return replace(wanted, move=None, moved=(*wanted.moved, done))
 
-    def _undone(self, wanted: Wanted, move: Move, told: Mapping[str, MoveTold]) -> Wanted:
-        problems = [f"{site}: {one.problem}" for site, one in sorted(told.items()) if one.problem]
-        silent = [site for site in (move.source, move.target) if site not in told]
-        why = "; ".join(problems) or (f"nothing was heard of it from {' and '.join(silent)}" if silent else _why(move))
-        self.undone = [*self.undone[-20:], {**shown_move(move), "state": "undone", "problem": why}]
+    def undo(self, wanted: Wanted, move: Move, why: str) -> Wanted:
+        """What is wanted once a move that has not come to *taking* is undone, and why it is."""
+        self.note_undone(move, why)
         inputs = _named(wanted, move.fragment).inputs
         return replace(wanted, deployed=withdrawn(wanted.deployed, inputs), move=None)
+
+    def note_undone(self, move: Move, why: str) -> None:
+        """A move was undone, or given up before it began."""
+        self.undone = [*self.undone[-20:], {**shown_move(move), "state": "undone", "problem": why}]
 
     def shown(self, wanted: Wanted | None) -> list[dict[str, Any]]:
         """All moves that are known, the last one last."""
@@ -195,6 +204,13 @@ def shown_move(move: Move) -> dict[str, Any]:
         "term": move.term, "fragment": move.fragment, "arrives_as": move.arrives_as, "source": move.source,
         "target": move.target,
     }  # fmt: skip
+
+
+def _reason(move: Move, told: Mapping[str, MoveTold]) -> str:
+    """Why a move has taken too long."""
+    problems = [f"{site}: {one.problem}" for site, one in sorted(told.items()) if one.problem]
+    silent = [site for site in (move.source, move.target) if site not in told]
+    return "; ".join(problems) or (f"nothing was heard of it from {' and '.join(silent)}" if silent else _why(move))
 
 
 def _why(move: Move) -> str:

@@ -19,6 +19,7 @@ from tradewind.runtime.cluster.moving import Move
 from tradewind.runtime.cluster.moving_lead import begun
 from tradewind.runtime.cluster.moving_reports import MoveTold
 from tradewind.runtime.cluster.moving_routes import Roads, require_movable
+from tradewind.runtime.cluster.presence import Presence, Present
 from tradewind.runtime.cluster.recutting import Recut, Split
 from tradewind.runtime.cluster.workers import home_of, workers_of
 
@@ -158,6 +159,14 @@ def next_step(wanted: Wanted, roads: Callable[[], Roads]) -> Wanted | None:
     return None
 
 
+def on_the_way(wanted: Wanted) -> Split | None:
+    """What was taken apart so that its work goes elsewhere, where that has not begun to go yet."""
+    for one in wanted.splits:
+        if one.detached and one.runs(wanted.deployed) and places(wanted.deployed, one.parting)[0].site != one.goals[0]:
+            return one
+    return None
+
+
 @dataclass
 class Recuts:
     """What is known of the cut that is under way, and of those that were undone."""
@@ -167,19 +176,30 @@ class Recuts:
     """Until then nothing is begun by itself."""
     _term: int = 0
     _since: float = 0.0
+    _presence: Presence = field(default_factory=lambda: Presence(0.0))
 
-    def next(self, wanted: Wanted, told: Mapping[str, MoveTold], now: float) -> Wanted | None:
-        """What is wanted once a cut is done, or has taken too long; None as long as nothing changes."""
+    def next(
+        self, wanted: Wanted, told: Mapping[str, MoveTold], now: float, present: Mapping[str, Present]
+    ) -> Wanted | None:
+        """What is wanted once a cut is done, or has taken too long, given who was heard of; None as long as nothing
+        changes.
+        """
         recut = wanted.recut
         if recut is None:
             return None
         if recut.term != self._term:
-            self._term, self._since = recut.term, now
+            self._term, self._since, self._presence = recut.term, now, Presence(now)
         heard = told.get(recut.site)
         if heard is not None and heard.term == recut.term and heard.recut:
             return self._done(wanted, recut)
+        if recut.split.detached and not recut.joining:
+            # The work is to go elsewhere afterwards: there is no use in that without both.
+            lost = self._presence.lost((recut.site, *recut.split.places), present, now)
+            if lost is not None:
+                return self.undo(wanted, recut, lost, now)
         if now - self._since > _STANDING:
-            return self._undone(wanted, recut, heard, now)
+            problem = heard.problem if heard is not None and heard.term == recut.term else None
+            return self.undo(wanted, recut, problem or f"{recut.site} did not tell in time that it is done", now)
         return None
 
     def put_off(self, now: float) -> None:
@@ -200,11 +220,10 @@ class Recuts:
             splits=others if recut.joining else (*others, recut.split),
         )
 
-    def _undone(self, wanted: Wanted, recut: Recut, heard: MoveTold | None, now: float) -> Wanted:
+    def undo(self, wanted: Wanted, recut: Recut, why: str, now: float) -> Wanted:
+        """What is wanted once a cut is undone, and why it is."""
         self.put_off(now)
-        problem = heard.problem if heard is not None and heard.term == recut.term else None
         state = "not merged" if recut.joining else "not split"
-        why = problem or f"{recut.site} did not tell in time that it is done"
         self.undone = [*self.undone[-20:], {**shown(recut.split), "state": state, "problem": why}]
         if not recut.joining:
             return replace(wanted, recut=None)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tradewind.runtime.cluster.desired import Desired, Wanted
+from tradewind.runtime.cluster.presence import Present
 from tradewind.runtime.cluster.reports import AnswerTold, SiteReport
 from tradewind.runtime.cluster.workers import home_of
 from tradewind.runtime.expected import Hop, Span, rates_on, seconds_of, shipped
@@ -77,6 +78,10 @@ class Registry:
             return "joined" if site in self.members else "never"
         silent = now - self.heard[site].at
         return "alive" if silent < LATE else "late" if silent < GONE else "gone"
+
+    def present(self, now: float) -> dict[str, Present]:
+        """Who was heard of, and how long ago."""
+        return {site: Present(one.report.agent, now - one.at) for site, one in self.heard.items()}
 
     def alive(self, now: float) -> list[str]:
         """The sites that are there."""
