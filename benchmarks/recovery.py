@@ -50,15 +50,16 @@ class Shops(Cluster):
     def _delivered(self) -> list[Path]:
         return sorted((self.folder / "out" / "best_sellers").glob("batch-*"))
 
-    def flowing(self, since: float) -> bool:
-        """Whether rows of all shops were read, and an answer was delivered, since a moment."""
+    def flowing(self, killed_at: float) -> bool:
+        """Whether all shops have read rows, and an answer was delivered, since a moment by the wall clock."""
         newest = max((file.stat().st_mtime for file in self._delivered()), default=0.0)
-        return newest > since and all(self.reads(site) for site in ("north", "south"))
+        return newest > killed_at and all(self.reads(site, killed_at) for site in ("north", "south"))
 
-    def reads(self, site: str) -> bool:
-        """Whether a shop's agent, the one that is there now, has read rows."""
+    def reads(self, site: str, killed_at: float) -> bool:
+        """Whether a shop's agent has read rows, by what it has told since a moment."""
         known = self.status()["sites"][site]
-        return known["state"] == "alive" and any(one["rows"] for one in known["fragments"].values())
+        fresh = known["seen_seconds_ago"] < time.time() - killed_at
+        return fresh and any(one["rows"] for one in known["fragments"].values())
 
     def state_of_move(self) -> str:
         known = self.status()
@@ -127,7 +128,7 @@ def _agent(shops: Shops, site: str) -> dict[str, Any]:
 
 
 def _move(shops: Shops, killed: str, phase: str) -> dict[str, Any]:
-    """What merges is moved from headquarters to a shop, and an agent is killed in a phase of that; then it comes home."""
+    """What merges is moved to a shop, and an agent is killed in a phase of that; then it comes home."""
     shops.until(lambda: shops.status()["state"] == "running", _LONGEST, "all runs")
     words = [*COMMAND, "move", "best_sellers", "north", "--json"]
     said = (shops.folder / "move.log").open("wb")

@@ -24,6 +24,7 @@ from tradewind.backbone.retention import unsubscribed
 from tradewind.errors import InternalError
 from tradewind.fragments.deployed import Fragment
 from tradewind.fragments.differences import difference
+from tradewind.frontends.deployment.model import Site
 from tradewind.runtime.assembling import Assembling, Brake, Turn
 from tradewind.runtime.deviations import Measured
 from tradewind.runtime.expected import Span, span_of
@@ -98,11 +99,7 @@ class Sites:
         """Start the backbone, Spark and every fragment."""
         setting = self.setting
         self.wiring.start()
-        # All sites share one Spark here. It has the memory of the largest of them, since they take turns.
-        memory = max((setting.found.sites[one.site] for one in setting.own), key=lambda site: site.memory_each).memory
-        self.session = self.spark or start(
-            os.cpu_count() or 1, setting.state / "tmp", memory=memory, log=setting.state / "spark.log"
-        )
+        self.session = self.spark or self._started()
         self._starts = _next_start(setting.state)
         self._gates = Gatekeeper(self.wiring)
         self._begin(self.session, [one for one in setting.own if one.name not in setting.held])
@@ -113,6 +110,14 @@ class Sites:
         # What is read to its end is final then, whoever is silent.
         if not self.setting.until_done:
             self.idling.start()
+
+    def _started(self) -> Session:
+        """The Spark that all sites share here. It has the memory of the largest of them, since they take turns."""
+        setting = self.setting
+        sites = [setting.found.sites[one.site] for one in setting.own]
+        memory = max(sites, key=lambda site: site.memory_each, default=Site()).memory
+        log = setting.state / "spark.log"
+        return start(os.cpu_count() or 1, setting.state / "tmp", memory=memory, log=log)
 
     def _begin(self, session: Session, fragments: Sequence[Fragment]) -> None:
         # Those that take are there before those that give: nothing has to wait for them.

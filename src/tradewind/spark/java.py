@@ -15,6 +15,11 @@ _OPTIONS = (
     "-XX:+UseG1GC -XX:G1HeapRegionSize=4m",
     # Arrow would check bounds at each value that it writes, after Spark has: a fifth of the way to Python.
     "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false",
+    # Java compiles what it has done a few thousand times once more, as well as it can. While Spark starts, and plans
+    # its first batches, that takes two fifths of all its work, for code that is hardly used again. So what counts as
+    # often is ten times as often as by default; what each row goes through gets there within seconds.
+    "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000",
+    "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000",
 )
 _WITHOUT_HELPER = "-Djdk.lang.Process.launchMechanism=VFORK"
 """Hadoop starts a `chmod` for each local file; Java's usual helper makes that two processes each time."""

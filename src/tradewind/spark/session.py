@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
@@ -203,6 +204,23 @@ def _short_place(folder: Path) -> str:
     link.symlink_to(made)
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     return made
+
+
+def warm_workers(session: SparkSession) -> None:
+    """Let Spark start the parent of its Python workers aside, while all else is put together: its imports take more
+    than a second, which the first batch would wait for.
+    """
+
+    def warm() -> None:
+        # Whatever goes wrong, the first batch will tell.
+        with suppress(Exception):
+            another(session).range(1).mapInArrow(_as_they_are, "id BIGINT").collect()
+
+    threading.Thread(target=warm, name="tradewind-warming", daemon=True).start()
+
+
+def _as_they_are(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return batches
 
 
 def another(session: SparkSession) -> SparkSession:

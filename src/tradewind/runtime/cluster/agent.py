@@ -35,7 +35,7 @@ from tradewind.runtime.cluster.reports import SiteReport
 from tradewind.runtime.cluster.site_run import Place, SiteRun, discard
 from tradewind.runtime.cluster.workers import home_of
 from tradewind.runtime.saying import Say
-from tradewind.spark.session import Session, driver_memory, forget, kill_java, lives, start
+from tradewind.spark.session import Session, driver_memory, forget, kill_java, lives, start, warm_workers
 from tradewind.trust.identity import Identity
 
 _LOOK = 0.1
@@ -201,6 +201,7 @@ class Agent:
             memory = self.post.memory or driver_memory(declared.memory, master)
             log = self.post.state / "spark.log"
             self._session = start(cores, self.post.state / "tmp", memory=memory, master=master, log=log)
+            warm_workers(self._session)
         return self._session
 
     def _declared(self) -> DeclaredSite:
