@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import subprocess
 import threading
 import time
 from collections import Counter
@@ -11,7 +14,8 @@ from pathlib import Path
 import pytest
 
 import tradewind as tw
-from tests.cluster.clusters import Cluster, two_ports
+from tests.cluster.clusters import COMMAND, Cluster, two_ports
+from tests.patience import within
 from tests.sites.shops import write
 from tradewind.errors import InputError, RunError, UnknownNameError
 from tradewind.interpreter.run import Run
@@ -20,6 +24,7 @@ from tradewind.runtime.answers import answer_of
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.faults, pytest.mark.timeout(1800)]
 
 SECOND = 1_000_000
+OVER = {"done", "undone"}
 SITES = ("north", "south", "depot", "hq")
 SHOPS = ("north", "south")
 FILE = """
@@ -130,7 +135,7 @@ class Market(Cluster):
 
     def move(self, site: str) -> dict:
         term = self.client.post("/v1/move", {"what": "best", "site": site})["term"]
-        self.until(lambda: self.status()["moves"][-1]["state"] in {"done", "undone"}, 400, f"it is at {site}")
+        self.until(lambda: self.status()["moves"][-1]["state"] in OVER, 400, f"it is at {site}")
         found: dict = self.status()["moves"][-1]
         print(found)
         assert (found["term"], found["state"]) == (term, "done")
@@ -155,6 +160,23 @@ def test_fragments_move_while_rows_come_whoever_is_killed(tmp_path, subtests):
                 _killed_in_the_middle(market, phase, killed)
         with subtests.test("a move that stands still for too long is undone"):
             _undone(market)
+        with subtests.test("a move is undone by Ctrl-C"):
+            _interrupted(market)
+
+
+def _interrupted(market: Market) -> None:
+    source = market.merging()
+    target = "depot" if source == "hq" else "hq"
+    with market.selling():
+        moving = subprocess.Popen(
+            [*COMMAND, "move", "best", target, "--json", "--at", str(market.state)], stdout=subprocess.PIPE, text=True
+        )
+        market.until_phase("preparing")
+        moving.send_signal(signal.SIGINT)
+        told, _ = moving.communicate(timeout=within(30))
+    assert (moving.returncode, json.loads(told)["problem"]) == (130, "it was cancelled")
+    market.check()
+    assert market.merging() == source
 
 
 def _moves(market: Market) -> None:
@@ -193,7 +215,7 @@ def _killed_in_the_middle(market: Market, phase: str, killed: str) -> None:
             site = {"source": source, "target": target}[killed]
             market.kill(site)
             market.agent(site)
-        market.until(lambda: market.status()["moves"][-1]["state"] in {"done", "undone"}, 150, "the move is over")
+        market.until(lambda: market.status()["moves"][-1]["state"] in OVER, within(30), "the move is over")
         time.sleep(2)
     print(market.status()["moves"][-1])
     market.check()
@@ -207,7 +229,7 @@ def _undone(market: Market) -> None:
         market.until_phase("handing")
         # Whether it has all that was merged so far nobody knows now.
         market.kill("hq")
-        market.until(lambda: market.status()["moves"][-1]["state"] == "undone", 150, "it is undone")
+        market.until(lambda: market.status()["moves"][-1]["state"] == "undone", within(30), "it is undone")
         with pytest.raises(RunError, match="is not there"):
             market.client.post("/v1/move", {"what": "best", "site": "hq" if source != "hq" else "depot"})
         market.agent("hq")

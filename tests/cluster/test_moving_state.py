@@ -226,12 +226,23 @@ def test_a_move_is_undone_at_once_when_one_of_its_sites_is_lost(tmp_path, lost, 
         assert lead.next(moving, roads, 0.0, THERE) is None
         assert lead.next(moving, roads, 2.0, {**THERE, lost: Present("it", LOST - 1)}) is None
         # Somebody else has nothing to do with it.
-        assert lead.next(moving, roads, 2.5, {**THERE, "south": Present("another", 60.0)}) is None
+        assert lead.next(moving, roads, 2.5, {**THERE, "north": Present("another", 60.0)}) is None
         undone = lead.next(moving, roads, 3.0, {**THERE, lost: heard})
         assert undone is not None
         assert undone.move is None
         assert undone.deployed.channels == before.deployed.channels
         assert [(one["state"], one["problem"]) for one in lead.shown(undone)] == [("undone", why)]
+
+
+def test_nobody_stands_still_for_a_site_that_has_copies_and_is_lost(tmp_path) -> None:
+    before, roads = wanted(tmp_path)
+    asked = begun(before, "best", "south", roads)
+    assert asked.move is not None
+    for phase, undone in (("preparing", False), ("handing", True)):
+        moving, lead = replace(asked, move=replace(asked.move, phase=phase)), Lead()
+        assert lead.next(moving, roads, 0.0, THERE) is None
+        after = lead.next(moving, roads, 1.0, {**THERE, "hq": Present("another")})
+        assert (after is not None) == undone
 
 
 def test_what_was_handed_over_goes_forward_whoever_is_started_again(tmp_path) -> None:

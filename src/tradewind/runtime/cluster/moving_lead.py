@@ -83,7 +83,7 @@ class Lead:
         if move.phase == "taking":
             return self._over(wanted, move, told.get(move.target), now)
         # Whoever was started again begins Spark anew: the fragment goes on sooner where it is, or was.
-        lost = self._presence.lost((move.source, move.target), heard, now)
+        lost = self._presence.lost(_taking_part(wanted, move), heard, now)
         if lost is not None:
             return self.undo(wanted, move, lost)
         patience = _PREPARING if move.phase == "preparing" else self._prepared + _HANDING
@@ -204,6 +204,15 @@ def shown_move(move: Move) -> dict[str, Any]:
         "term": move.term, "fragment": move.fragment, "arrives_as": move.arrives_as, "source": move.source,
         "target": move.target,
     }  # fmt: skip
+
+
+def _taking_part(wanted: Wanted, move: Move) -> list[str]:
+    """Those that a move cannot go on without: its sites, and while it stands still those with copies of what it wrote."""
+    sites = [move.source, move.target]
+    if move.phase == "handing":
+        outputs = _named(wanted, move.fragment).outputs
+        sites += [site for name in outputs for site in wanted.deployed.channels[name].sites]
+    return list(dict.fromkeys(sites))
 
 
 def _reason(move: Move, told: Mapping[str, MoveTold]) -> str:
