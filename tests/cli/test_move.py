@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -50,8 +51,8 @@ class Cluster:
 def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     def ran(cluster: Cluster, *words: str) -> Result:
         monkeypatch.setattr(command, "client_of", lambda _: cluster)
-        monkeypatch.setattr(command.time, "sleep", lambda _: None)
-        monkeypatch.setattr(command.time, "perf_counter", lambda: cluster.now)
+        monkeypatch.setattr(time, "sleep", lambda _: None)
+        monkeypatch.setattr(time, "perf_counter", lambda: cluster.now)
         return CliRunner().invoke(app, ["move", *words], catch_exceptions=True)
 
     return ran

@@ -238,8 +238,9 @@ def test_nobody_stands_still_for_a_site_that_has_copies_and_is_lost(tmp_path) ->
     before, roads = wanted(tmp_path)
     asked = begun(before, "best", "south", roads)
     assert asked.move is not None
-    for phase, undone in (("preparing", False), ("handing", True)):
-        moving, lead = replace(asked, move=replace(asked.move, phase=phase)), Lead()
+    handing = replace(asked, move=replace(asked.move, phase="handing"))
+    for moving, undone in ((asked, False), (handing, True)):
+        lead = Lead()
         assert lead.next(moving, roads, 0.0, THERE) is None
         after = lead.next(moving, roads, 1.0, {**THERE, "hq": Present("another")})
         assert (after is not None) == undone

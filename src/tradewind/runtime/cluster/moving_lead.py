@@ -207,7 +207,7 @@ def shown_move(move: Move) -> dict[str, Any]:
 
 
 def _taking_part(wanted: Wanted, move: Move) -> list[str]:
-    """Those that a move cannot go on without: its sites, and while it stands still those with copies of what it wrote."""
+    """Those that a move cannot go on without: its sites, and while it stands still whoever has copies of its output."""
     sites = [move.source, move.target]
     if move.phase == "handing":
         outputs = _named(wanted, move.fragment).outputs
