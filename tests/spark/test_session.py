@@ -52,25 +52,29 @@ def test_another_java_is_started_when_one_has_died(tmp_path):
     assert (done.returncode, done.stdout.split("\n")[:4]) == (0, ["it died", "3", "", "4"]), done.stderr[-2000:]
 
 
-MEMORY = """
-import sys
+AGENT = """
+import os, sys, threading
 from pathlib import Path
 from pyspark import SparkContext
 from tradewind.runtime.cluster.agent import Agent, Post
-from tradewind.runtime.cluster.desired import Desired
+from tradewind.runtime.cluster.footprint import family
 from tradewind.spark.session import forget
 
 agent = Agent(Post(None, "hq", Path(sys.argv[1]), Path(sys.argv[1]) / "state", ""), print)
 agent._declared = lambda: type("Declared", (), {"memory": "700m", "spark": "local[1]"})
 session = agent._spark()
 print(SparkContext._jvm.java.lang.Runtime.getRuntime().maxMemory() // 2**20)
+for thread in threading.enumerate():
+    if thread.name == "tradewind-warming":
+        thread.join()
+print(any("tradewind.spark.daemon" in Path(f"/proc/{pid}/cmdline").read_text() for pid in family(os.getpid())))
 forget(session)
 """
 
 
-def test_spark_gets_the_memory_that_is_declared_of_its_site(tmp_path):
+def test_an_agents_spark_has_the_declared_memory_and_its_workers_parent_before_the_first_batch(tmp_path):
     (tmp_path / "state").mkdir()
     done = subprocess.run(
-        [sys.executable, "-c", MEMORY, str(tmp_path)], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-c", AGENT, str(tmp_path)], capture_output=True, text=True, timeout=300, check=False
     )
-    assert (done.returncode, done.stdout.split()) == (0, ["700"]), done.stderr[-2000:]
+    assert (done.returncode, done.stdout.split()) == (0, ["700", "True"]), done.stderr[-2000:]
