@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -32,10 +33,13 @@ class Sites:
     def tell(self, wanted: Wanted, seconds: float, size: int, run: str | None = None) -> None:
         self.number += 1
         span = {"earliest": 0, "latest": int(seconds * MICROS)}
-        read = [ReadTold(stream=name, rows=int(RATE * seconds), **span) for name in ("orders", "ships")]
+        read = [
+            ReadTold.model_validate({"stream": name, "rows": int(RATE * seconds), **span})
+            for name in ("orders", "ships")
+        ]
         for site, links, some in (("west", [], read), ("hq", [LinkTold(start="west", end="hq", bytes=size)], [])):
             fragments = {
-                one.name: FragmentTold(state="running", **(span if one.sources else {}))
+                one.name: FragmentTold.model_validate({"state": "running", **(span if one.sources else {})})
                 for one in wanted.deployed.fragments
                 if one.site == site
             }
@@ -47,7 +51,7 @@ class Sites:
                 float(self.number),
             )  # fmt: skip
 
-    def link(self, wanted: Wanted) -> dict:
+    def link(self, wanted: Wanted) -> Any:
         status = status_of(self.registry, Desired(1, wanted), ("west", "hq"), float(self.number))
         (shown,) = [one for one in status["links"] if (one["from"], one["to"]) == HOP]
         return shown

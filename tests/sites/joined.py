@@ -6,7 +6,7 @@ from pathlib import Path
 
 import tradewind as tw
 from tests.sites.shops import write
-from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.runtime.deployment import Deployment
 
 RIGHT, WRONG = 0.05, 0.00001
 """Of ten thousand pairs a second the join keeps five hundred: twenty keys, within a second."""

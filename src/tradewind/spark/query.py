@@ -340,8 +340,8 @@ class Running:
         self.carrier.done()
         channels = {"sent": sent, "positions": taken.positions, "closed": taken.closed} if self._has_channels else {}
         if self.intake.inlets is not None:
-            more = {name: self.taken.get(name, 0) + rows for name, rows in taken.channels.items()}
-            channels["taken"] = {**self.taken, **more}
+            came = {name: self.taken.get(name, 0) + count for name, count in taken.channels.items()}
+            channels["taken"] = {**self.taken, **came}
         read = _added(self.engine.memory.committed.notes.get("read", {}), taken.surveys)
         return {"deliveries": staged, "totals": _plain(totals), "closing": None, "read": read, **channels}
 

@@ -7,7 +7,7 @@ import json
 import os
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -72,7 +72,7 @@ class Client:
         """The answer to an order to remove something."""
         return self._asked("DELETE", path, None)
 
-    def events(self) -> Iterator[dict[str, Any]]:
+    def events(self) -> Generator[dict[str, Any], None, None]:
         """How everything is, again and again as it changes."""
         connection = self._reached()
         try:

@@ -76,5 +76,5 @@ def accounted(before: Wanted | None, after: Wanted | None, registry: Registry) -
         _crossed(reports),
         whole=whole,
     )
-    rates = [{(one.start, one.end): one.shipped for one in some.flows} for some in (before, after)]
-    return replace(after, account=shipped_so_far(account, *rates, seconds_read(registry, before)))
+    old, new = ({(one.start, one.end): one.shipped for one in some.flows} for some in (before, after))
+    return replace(after, account=shipped_so_far(account, old, new, seconds_read(registry, before)))

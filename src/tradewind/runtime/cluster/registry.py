@@ -182,7 +182,10 @@ def _state(registry: Registry, wanted: Wanted | None, desired: Desired, now: flo
         return "failing"
     if any(one.epoch < desired.epoch or one.state in {"idle", "starting", "stopped"} for one in reports):
         return "starting"
-    return "ended" if all(one.state == "ended" for one in reports) else "running"
+    # A site that has heard of what is wanted tells for a moment how what it did before has ended.
+    told = {name for report in reports for name in report.fragments}
+    ended = all(one.state == "ended" for one in reports) and told >= {one.name for one in wanted.deployed.fragments}
+    return "ended" if ended else "running"
 
 
 def current(registry: Registry, wanted: Wanted | None) -> dict[str, SiteReport]:
