@@ -33,10 +33,8 @@ class Sites:
     def tell(self, wanted: Wanted, seconds: float, size: int, run: str | None = None) -> None:
         self.number += 1
         span = {"earliest": 0, "latest": int(seconds * MICROS)}
-        read = [
-            ReadTold.model_validate({"stream": name, "rows": int(RATE * seconds), **span})
-            for name in ("orders", "ships")
-        ]
+        rows = {"rows": int(RATE * seconds), **span}
+        read = [ReadTold.model_validate({"stream": name, **rows}) for name in ("orders", "ships")]
         for site, links, some in (("west", [], read), ("hq", [LinkTold(start="west", end="hq", bytes=size)], [])):
             fragments = {
                 one.name: FragmentTold.model_validate({"state": "running", **(span if one.sources else {})})
@@ -141,6 +139,23 @@ def test_a_status_names_what_contradicts_the_plan(wanted, tmp_path):
     assert [link["warnings"] for link in told["links"]] == [[one["message"]]]
     assert told["queries"]["sent"]["warnings"] == [one["message"]]
     json.dumps(told)
+
+
+def test_what_ended_before_is_not_the_end_of_what_is_wanted_now(wanted):
+    """A site that has heard of the next plan, and not begun with it, still tells that the one before has ended."""
+    sites = Sites()
+    sites.tell(wanted, 30.0, 10)
+
+    def state(fragments: dict[str, FragmentTold]) -> str:
+        for site, heard in list(sites.registry.heard.items()):
+            own = {name: one for name, one in fragments.items() if name.startswith(f"{site}-")}
+            change = {"state": "ended", "fragments": own, "number": heard.report.number + 1}
+            sites.registry.take(heard.report.model_copy(update=change), float(sites.number))
+        return str(status_of(sites.registry, Desired(1, wanted), ("west", "hq"), float(sites.number))["state"])
+
+    told = FragmentTold(state="ended")
+    assert state({"west-before": told, "hq-before": told}) == "running"
+    assert state({one.name: told for one in wanted.deployed.fragments}) == "ended"
 
 
 def test_documents_of_earlier_versions_are_read(wanted):
