@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -11,9 +12,11 @@ import pytest
 
 import tradewind as tw
 from tests.patience import within
-from tradewind.errors import InputError
+from tradewind.errors import InputError, RunError
+from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.answers import answer_of
 from tradewind.runtime.live import Live
+from tradewind.spark.query import Running
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
 
@@ -41,7 +44,7 @@ queries:
 """
 
 
-def declared(folder: Path, text: str = FILE) -> tw.Deployment:
+def declared(folder: Path, text: str = FILE) -> Deployment:
     (folder / "shop.yaml").write_text(text)
     return tw.deployment(folder / "shop.yaml")
 
@@ -100,3 +103,42 @@ def test_a_site_falls_silent_and_speaks_again(spark, tmp_path) -> None:
         expected = revised + windows({8: 2, 10: 1})
         until(live, lambda: final(found) >= expected, "south is heard again")
     assert live.read() == {} or live.read()["sales", "south"].late == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+def test_no_row_is_lost_or_counted_twice_however_runs_end(spark, tmp_path, monkeypatch, seed) -> None:
+    """Runs are stopped, or die between a commit and what is to be seen of it, while origins fall idle and speak."""
+    chance = random.Random(f"idle {seed}")
+    found = declared(tmp_path)
+    publish, left = Running._publish, [0]
+
+    def dying(running: Running) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            raise OSError("it dies here")
+        publish(running)
+
+    monkeypatch.setattr(Running, "_publish", dying)
+    pushed: Counter = Counter()
+    followed = 0
+    for _ in range(5):
+        live = found.run(state=tmp_path / "state", spark=spark, until_done=False)
+        for origin in ("north", "south"):
+            seconds = [chance.randrange(40) for _ in range(chance.randrange(6))]
+            live.enqueue("sales", sales(*seconds), origin)
+            pushed.update(second // 2 * 2 for second in seconds)
+        left[0] = 0
+        try:
+            with live:
+                left[0] = chance.choice((0, 3, 5, 8))
+                live.wait(chance.uniform(2.0, 6.0))
+                followed += any(one.idle for one in live.origins().values())
+        except (OSError, RunError):
+            followed += 1
+        finally:
+            left[0] = 0
+    assert followed
+    with found.run(state=tmp_path / "state", spark=spark) as live:
+        assert live.wait()
+    assert final(found) == windows(pushed)

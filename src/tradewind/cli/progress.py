@@ -178,7 +178,7 @@ class Progress:
         if (same := line + _named("", waited_for)) == self._last_line and now - self._changed < _RARELY:
             return
         self._last_line, self._changed = same, now
-        fields: dict[str, object] = {
+        fields: dict[str, Any] = {
             "rows": rows, "bytes": moved, "backlog_bytes": waiting, "cut": cuts, "missing": missing,
             "waits_for": {name: round(for_, 1) for name, for_ in waits.items()}, "idle": idle,
         }  # fmt: skip
