@@ -138,6 +138,10 @@ class DataError(InputError):
     """Rows that do not fit the stream they are given to."""
 
 
+class BadRecordsError(DataError):
+    """Records of a stream that cannot be read, where the stream says that this ends those who read it."""
+
+
 class RunError(TradewindError):
     """A run that could not go on."""
 

@@ -19,6 +19,7 @@ from tradewind.cli.board import Board, Figures
 from tradewind.cost.declared import ROWS_PER_SECOND
 
 if TYPE_CHECKING:
+    from tradewind.errors import BadRecordsError
     from tradewind.frontends.deployment.deployment import Deployment
     from tradewind.runtime.deviations import Deviation
     from tradewind.runtime.live import Live
@@ -63,6 +64,7 @@ class Progress:
         self.deviations: list[Deviation] = []
         """What contradicts the plan by now."""
         self._told: set[tuple[str, str]] = set()
+        self._failed: set[str] = set()
         self.batches = 0
         self.origins: dict[tuple[str, str], dict[str, int]] = {}
 
@@ -118,6 +120,13 @@ class Progress:
         reads = {place: expected.Read(one.rows, one.earliest, one.latest) for place, one in read.items()}
         longest = expected.span_of(reads, self._rates)
         return 0.0 if longest is None else float(longest.seconds)
+
+    def say_failed(self, failed: Mapping[str, BadRecordsError]) -> None:
+        """Say of each query once that it does not go on, while others do."""
+        for query, error in failed.items():
+            if query not in self._failed:
+                self._failed.add(query)
+                self.say(f"query {query} failed: {error}", level="warning", query=query)
 
     def look(self, live: Live, news: Iterable[str]) -> None:
         """Look at a run: say what is new, and from time to time how it goes."""
@@ -216,6 +225,7 @@ class Progress:
         rows = sum(one["rows"] for one in self.origins.values())
         words = {
             "done": "everything read",
+            "failed": "ended, but not all queries could go on",
             "over": "time is over",
             "stopped": "stopped; the next run goes on from here",
         }

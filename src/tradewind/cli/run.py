@@ -21,8 +21,9 @@ from tradewind.cli.flows import Flows, table_of
 from tradewind.cli.messages import JsonLogs, speaking
 from tradewind.cli.places import Backbone, State, state_of
 from tradewind.cli.progress import Progress, idle_origins
-from tradewind.errors import InputError
+from tradewind.errors import BadRecordsError, InputError
 from tradewind.runtime.deployment import deployment
+from tradewind.runtime.failing import failure
 
 if TYPE_CHECKING:
     from tradewind.frontends.deployment.deployment import Deployment
@@ -82,13 +83,21 @@ def run(  # noqa: PLR0917, the command line's options come as parameters
         begin = time.perf_counter()
         with closing(progress), _lineage(found, until_done, progress) as story:
             ended, totals, read, predicted, waits = _ran(live, limit, progress, story)
+            failed = {query: str(error) for query, error in live.failed.items()}
+            if failed:
+                ended = "failed"
+                story.fail(failed)
         seconds = time.perf_counter() - begin
         progress.end(seconds, ended)
         links = Flows.of(live).links(live.links(), predicted, progress.seconds_of(read))
         if links:
             progress.say("\n".join(table_of(links)))
-    if as_json:
-        typer.echo(json.dumps({**progress.summary(totals, read, seconds, ended), **waits, "links": links}, indent=2))
+        if as_json:
+            summary = {**progress.summary(totals, read, seconds, ended), **waits, "links": links}
+            typer.echo(json.dumps(summary | ({"failed": failed} if failed else {}), indent=2))
+        if failed:
+            # Told last: the other queries have gone on, and their figures are what a program reads.
+            raise failure(live.failed, list(live.declared.queries))
 
 
 def _ran(live: Live, limit: float | None, progress: Progress, story: Story) -> tuple[str, Any, Any, Any, Any]:
@@ -108,11 +117,12 @@ def _ran(live: Live, limit: float | None, progress: Progress, story: Story) -> t
             progress.say(f"  goes on with {name}, which was added")
 
         def look() -> None:
+            progress.say_failed(live.failed)
             progress.look(live, serving.serve(live))
             story.begin(live.declared)
 
         ended = _watch(live, limit, interrupted, look)
-        story.done = ended == "done"
+        story.done = ended in {"done", "failed"}
         waits = {"waits_for": _rounded(live.waits()), "idle": idle_origins(live)}
         progress.compare(live)
         return ended, live.totals, live.read(), live.predicted(), waits
@@ -141,11 +151,14 @@ def _where(live: Live) -> str:
 
 
 def _watch(live: Live, limit: float | None, interrupted: list[int], look: Callable[[], None]) -> str:
-    """Wait for the end; how it came: done, over or stopped."""
+    """Wait for the end; how it came: done, failed, over or stopped."""
     begin = time.perf_counter()
     while not interrupted:
-        if live.wait(0.5):
-            return "done"
+        try:
+            if live.wait(0.5):
+                return "done"
+        except BadRecordsError:
+            return "failed"
         look()
         if limit is not None and time.perf_counter() - begin >= limit:
             return "over"

@@ -77,7 +77,11 @@ def told(found: dict[str, Any]) -> list[str]:
             for name, one in found["queries"].items()
         ]  # fmt: skip
         lines += aligned(answers)
-        lines += [f"{name} is late: {one['cause']}" for name, one in found["queries"].items() if one.get("cause")]
+        lines += [
+            f"{name} {'has failed' if one['state'] == 'failed' else 'is late'}: {one['cause']}"
+            for name, one in found["queries"].items()
+            if one.get("cause")
+        ]
     lines += [
         f"{name} is idle and not waited for: nothing came since {one['silent_since']}"
         for name, one in found.get("origins", {}).items()

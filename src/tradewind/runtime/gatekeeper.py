@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tradewind.backbone.commits import Placed
 from tradewind.backbone.names import Address
+from tradewind.backbone.news import News
 from tradewind.runtime.gate import Gate
 from tradewind.runtime.wiring import Wiring
 from tradewind.spark.query import Running
@@ -22,6 +23,8 @@ class Gatekeeper:
         self._wiring = wiring
         self._gates: dict[Path, Gate] = {}
         """By the folder of the fragment that each is the gate of."""
+        self._news: dict[Path, News] = {}
+        """What tells a fragment by itself of commits, by its folder."""
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._look, name="tradewind-gates", daemon=True)
         self._thread.start()
@@ -32,6 +35,7 @@ class Gatekeeper:
         """
         wanted: dict[Address, int] = {}
         gates: dict[Address, list[Gate]] = {}
+        folders = []
         for one, patience in some:
             inlets = one.intake.inlets
             if inlets is None:
@@ -40,6 +44,7 @@ class Gatekeeper:
             ended = [name for name, closed in notes.get("closed", {}).items() if closed is not None]
             gate = Gate(inlets.addresses, ended, inlets.tickets.issue, patience=patience)
             self._gates[one.folder] = gate
+            folders.append(one.folder)
             for name, address in inlets.addresses.items():
                 after = notes.get("positions", {}).get(name, 0)
                 wanted[address] = min(after, wanted.get(address, after))
@@ -50,13 +55,18 @@ class Gatekeeper:
                 gate.told(address.channel, placed)
 
         if wanted:
-            self._wiring.listen(wanted, told)
+            news = self._wiring.listen(wanted, told)
+            if len(folders) == 1:
+                self._news[folders[0]] = news
 
     def forget(self, one: Running) -> None:
         """Nothing is let through to a fragment any more."""
         gate = self._gates.pop(one.folder, None)
         if gate is not None:
             gate.close()
+        news = self._news.pop(one.folder, None)
+        if news is not None:
+            self._wiring.unlisten(news)
 
     def _look(self) -> None:
         while not self._stopping.wait(_LOOK):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -41,6 +41,13 @@ class Story:
                 )  # fmt: skip
                 self._runs[name] = run
                 self.sender.send(event("START", run, self.now()))
+
+    def fail(self, reasons: Mapping[str, str]) -> None:
+        """Some queries have failed, while others came to their end."""
+        for name, reason in reasons.items():
+            run = self._runs.pop(name, None)
+            if run is not None and self.sender is not None:
+                self.sender.send(event("FAIL", run, self.now(), error=reason, secrets=self._secrets))
 
     def end(self, kind: Kind, error: str | None = None) -> None:
         """All that has begun ends."""

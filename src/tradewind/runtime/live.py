@@ -17,7 +17,7 @@ from tradewind.algebra.graph import Graph
 from tradewind.algebra.idleness import OriginStatus
 from tradewind.backbone.counting import Counted
 from tradewind.cost.growing_joins import refuse_full
-from tradewind.errors import InputError, InternalError, unknown
+from tradewind.errors import BadRecordsError, InputError, InternalError, unknown
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.frontends.deployment.file import placed_if_there, placed_in
 from tradewind.frontends.fluent import Delivery
@@ -30,6 +30,7 @@ from tradewind.runtime.asked import added, asking, asking_also, horizon_of
 from tradewind.runtime.attachments import Attachment, earlier, note
 from tradewind.runtime.deviations import Deviation, deviations
 from tradewind.runtime.expected import Account, seconds_of
+from tradewind.runtime.failing import failure
 from tradewind.runtime.identity import claim, identity, reclaim
 from tradewind.runtime.looking import missing_places
 from tradewind.runtime.places import prepare, refuse_clashes, refuse_foreign, refuse_own, sink_of
@@ -178,12 +179,20 @@ class Live:
             try:
                 found = dequeuer.pull(timeout=0.2)
             except queue.Empty:
-                if self.wait(0.05):
-                    self._finish_pulls()
+                self._look_for_the_end()
                 continue
             if found is None:
+                if name in self.failed:
+                    raise failure({name: self.failed[name]}, [name])
                 return
             yield found
+
+    def _look_for_the_end(self) -> None:
+        """Look whether anything more will come. Of queries that have failed those hear who ask for their rows."""
+        try:
+            self.wait(0.05)
+        except BadRecordsError:
+            self._finish_pulls()
 
     def dequeue(self, name: str, timeout: float | None = None) -> pa.Table | None:
         """The next rows of a query; None when the time is over or nothing more will come."""
@@ -284,6 +293,13 @@ class Live:
     def flush(self) -> None:
         """Wait until all rows that were pushed are on disk, where a later run would find them too."""
         self._pushes.flush()
+
+    @property
+    def failed(self) -> dict[str, BadRecordsError]:
+        """The queries that do not go on because a stream that they read has bad records, and is to `fail` then; each
+        with the reason, which names the file. All others go on.
+        """
+        return self._runner.failed if isinstance(self._runner, Alone) else self._runner.failed_queries
 
     @property
     def file(self) -> str:

@@ -21,13 +21,15 @@ from shutil import rmtree
 from tradewind.backbone.channels import Reader
 from tradewind.backbone.counting import Counted
 from tradewind.backbone.retention import unsubscribed
-from tradewind.errors import InternalError
+from tradewind.errors import BadRecordsError, InternalError
 from tradewind.fragments.deployed import Fragment
 from tradewind.fragments.differences import difference
+from tradewind.fragments.triggers import queries_of
 from tradewind.frontends.deployment.model import Site
 from tradewind.runtime.assembling import Assembling, Brake, Turn
 from tradewind.runtime.deviations import Measured
 from tradewind.runtime.expected import Span, span_of
+from tradewind.runtime.failing import failure
 from tradewind.runtime.gatekeeper import Gatekeeper
 from tradewind.runtime.idling import Idling
 from tradewind.runtime.measured import rates_of, reads_of
@@ -71,6 +73,8 @@ class Sites:
     setting: Setting
     spark: Session | None = None
     running: dict[str, Running] = field(default_factory=dict)
+    failed: dict[str, BadRecordsError] = field(default_factory=dict)
+    """The fragments that cannot go on because of what they read, each with the reason; all others go on."""
     session: Session | None = None
     wiring: Wiring = field(init=False)
     _closed: set[str] = field(default_factory=set)
@@ -91,7 +95,7 @@ class Sites:
             setting.guests,
         )  # fmt: skip
         self.idling = Idling(
-            lambda: self.running, lambda name: self.setting.intervals.get(name, 0.0), alone=setting.here is None
+            self._going, lambda name: self.setting.intervals.get(name, 0.0), alone=setting.here is None
         )
         self.idling.declare(setting.found)
 
@@ -104,6 +108,10 @@ class Sites:
         self._gates = Gatekeeper(self.wiring)
         self._begin(self.session, [one for one in setting.own if one.name not in setting.held])
         self._watch_origins()
+
+    def _going(self) -> dict[str, Running]:
+        """The fragments that run and have not failed."""
+        return {name: one for name, one in tuple(self.running.items()) if name not in self.failed}
 
     def _watch_origins(self) -> None:
         self.idling.declare(self.setting.found)
@@ -205,6 +213,7 @@ class Sites:
         """Let a fragment stand still; all of it stays."""
         one = self.running.pop(fragment.name, None)
         self._brakes.pop(fragment.name, None)
+        self.failed.pop(fragment.name, None)
         if one is None:
             return
         one.stop()
@@ -241,32 +250,76 @@ class Sites:
         return partial(self._turns.taken, merging if fragment.inputs else 1)
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait for the end of a finite run, or so long; whether it has ended. What went wrong anywhere is raised."""
+        """Wait for the end of a finite run, or so long; whether it has ended. What went wrong anywhere is raised; of
+        queries that fail because of what they read, when all others have come to their end.
+        """
         pause = threading.Event()
         waited = 0.0
-        while not self._done():
+        while not self.settled():
             if seconds is not None and waited >= seconds:
                 return False
             pause.wait(_LOOK)
             waited += _LOOK
+        if self.failed:
+            raise failure(self.failed_queries, list(self.setting.found.queries))
         return True
 
-    def _done(self) -> bool:
-        """Close whatever has come to its end; whether all have."""
+    def settled(self) -> bool:
+        """Close whatever has come to its end; whether all have, but those that have failed and those that wait for what
+        these would have sent.
+        """
         with self._watching:
             self.wiring.raise_failures()
             self.idling.raise_failure()
             own = self.setting.own
             for fragment in own:
-                if self._watched(fragment.name) and self._ended(fragment):
-                    self.running[fragment.name].close()
-                    self._closed.add(fragment.name)
+                if self._watched(fragment.name):
+                    self._look_at(fragment)
+            over = self._closed | self._cut_off()
             # A site that only passes on what others make ends with a finite run, and not before.
-            return len(self._closed) == len(own) and (bool(own) or self.setting.until_done)
+            return over.issuperset(one.name for one in own) and (bool(own) or self.setting.until_done)
+
+    def _look_at(self, fragment: Fragment) -> None:
+        try:
+            if self._ended(fragment):
+                self.running[fragment.name].close()
+                self._closed.add(fragment.name)
+        except BadRecordsError as error:
+            self.failed[fragment.name] = error
+
+    def _cut_off(self) -> set[str]:
+        """The fragments that have failed, and those that they would have to send something to."""
+        names = set(self.failed)
+        for one in self.setting.deployed.fragments:  # those that give come before those that take
+            if any(self.setting.deployed.writer(channel).name in names for channel in one.inputs):
+                names.add(one.name)
+        return names
+
+    @property
+    def failed_queries(self) -> dict[str, BadRecordsError]:
+        """The queries whose answers rest on fragments that have failed, each with the reason."""
+        fragments = {one.name: one for one in self.setting.deployed.fragments}
+        return {
+            query: error
+            for name, error in self.failed.items()
+            for query in queries_of(self.setting.deployed, fragments[name])
+        }
+
+    def again(self, fragment: Fragment) -> None:
+        """Let a fragment that has failed go on from what it has committed."""
+        with self._watching:
+            if self.session is None or fragment.name not in self.failed:
+                return
+            self._halt(fragment)
+            self._begin(self.session, [fragment])
 
     def _watched(self, fragment: str) -> bool:
-        """Whether a fragment may come to its end. One that is braked ends in its own way."""
-        return fragment in self.running and fragment not in self._closed and not self._brakes[fragment].pulled
+        """Whether a fragment may come to its end. One that is braked ends in its own way, and one that has failed has
+        ended.
+        """
+        if fragment not in self.running or fragment in self._closed or fragment in self.failed:
+            return False
+        return not self._brakes[fragment].pulled
 
     def _ended(self, fragment: Fragment) -> bool:
         one = self.running[fragment.name]

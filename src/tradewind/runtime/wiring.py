@@ -258,9 +258,17 @@ class Wiring:
             raise InternalError("the links have not been started.")
         return self._links
 
-    def listen(self, wanted: Mapping[Address, int], told: Callable[[Address, Placed], None]) -> None:
+    def listen(self, wanted: Mapping[Address, int], told: Callable[[Address, Placed], None]) -> News:
         """Tell of each commit on some channels, behind a number."""
-        self._news.append(News(self.url, wanted, told))
+        news = News(self.url, wanted, told)
+        self._news.append(news)
+        return news
+
+    def unlisten(self, news: News) -> None:
+        """Tell nothing more."""
+        if news in self._news:
+            self._news.remove(news)
+            news.stop()
 
     def _shapes(self) -> list[LinkShape]:
         """Every declared link, in the directions that it has."""

@@ -115,8 +115,8 @@ class Running:
         if self._query is None:
             return True
         try:
-            # Fractions of a second are fine, whatever the type says.
-            done = self._query.awaitTermination(seconds)  # type: ignore[arg-type]
+            # Fractions of a second are fine, whatever the type says, down to milliseconds.
+            done = self._query.awaitTermination(None if seconds is None else max(seconds, 0.001))  # type: ignore[arg-type]
         except StreamingQueryException as error:
             raise _told(self.failure or error) from error
         return bool(done) or seconds is None
@@ -146,7 +146,10 @@ class Running:
         """Whether all that there is has been read, and no channel has more to say; waits for a batch under way."""
         if self._query is None or not self.intake.ended(self.engine):
             return False
-        self._query.processAllAvailable()
+        try:
+            self._query.processAllAvailable()
+        except StreamingQueryException as error:
+            raise _told(self.failure or error) from error
         return self.intake.ended(self.engine)
 
     def close(self) -> None:

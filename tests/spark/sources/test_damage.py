@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from tests.spark.sources.damaging import FORMATS, damage, damaged_pages, whole
 from tests.spark.sources.parsed import parsed
 from tests.spark.sources.writing import SIMPLE
 from tradewind.errors import RunError
+from tradewind.spark.sources.converters.registry import converter
 from tradewind.spark.sources.damage import may_be_damage
 from tradewind.spark.sources.footers import footer_of
 from tradewind.spark.sources.nested import FaultError
@@ -46,6 +48,81 @@ def test_a_damaged_file_gives_rows_or_letters(tmp_path_factory, format_) -> None
                 assert found.letters
 
     property_()
+
+
+RECORDS = {
+    "fixed": ("text", {"fields": "ts 0 27, k 27 4, v 31 5"}),
+    "key_value": ("text", {}),
+    "fixed_binary": ("binary", {"fields": "ts i8, k s4, v i8, _ x1"}),
+}
+"""By converter, the format that it is for and its options."""
+
+
+def encoded(converter_: str, count: int) -> list[bytes]:
+    """The records of simple rows, those of texts with their newlines."""
+    format_, options = RECORDS[converter_]
+    records = converter(converter_, options, SIMPLE).encode(to_arrow(simple(count), SIMPLE))
+    return [one.encode() + b"\n" if format_ == "text" else one for one in records.to_pylist()]
+
+
+@pytest.mark.parametrize("compressed", ["", ".gz", ".zst"])
+@pytest.mark.parametrize("converter_", RECORDS)
+def test_a_damaged_file_of_records_gives_rows_or_letters(tmp_path_factory, converter_, compressed) -> None:
+    path = tmp_path_factory.mktemp("damage") / f"a.records{compressed}"
+    (format_, options), records = RECORDS[converter_], encoded(converter_, 200)
+    data = b"".join(records)
+    packed = pa.compress(data, {".gz": "gzip", ".zst": "zstd"}[compressed], asbytes=True) if compressed else data
+
+    @settings(max_examples=25, deadline=None)
+    @given(seed=st.integers(0, 2**32))
+    def property_(seed: int) -> None:
+        path.write_bytes(packed)
+        damage(path, random.Random(seed))
+        found = parsed(path, format_, SIMPLE, converter=converter_, **options)
+        assert len({number for number, _ in found.reasons}) == len(found.letters)
+        if not compressed:
+            assert len(found.rows) + len(found.letters) == records_in(path.read_bytes())
+
+    def records_in(left: bytes) -> int:
+        if format_ == "binary":
+            return -(-len(left) // len(records[0]))
+        return sum(bool(line.strip()) for line in left.removeprefix(b"\xef\xbb\xbf").split(b"\n"))
+
+    assert len(parsed(path, format_, SIMPLE, packed, converter=converter_, **options).rows) == 200
+    property_()
+
+
+@pytest.mark.parametrize("converter_", RECORDS)
+@given(places=st.sets(st.integers(0, 199), max_size=20), seed=st.integers(0, 2**32))
+@settings(max_examples=25, deadline=None)
+def test_records_beside_a_damaged_one_are_read(tmp_path_factory, converter_, places, seed) -> None:
+    (format_, options), records, chance = RECORDS[converter_], encoded(converter_, 200), random.Random(seed)
+    for place in places:
+        # Bytes that are no newline: a record stays one.
+        least = 1 if format_ == "binary" else 128
+        record = bytearray(records[place])
+        for _ in range(chance.choice((1, 3, 10))):
+            record[chance.randrange(len(record) - 1)] = chance.randrange(least, 256)
+        records[place] = bytes(record)
+    path = tmp_path_factory.mktemp("damage") / "a.records"
+    found = parsed(path, format_, SIMPLE, b"".join(records), converter=converter_, **options)
+    assert len(found.rows) + len(found.letters) == 200
+    assert {number for number, _ in found.reasons} <= places
+    rows = iter(found.rows)
+    bad = {number for number, _ in found.reasons}
+    read = {number: next(rows) for number in range(200) if number not in bad}
+    assert all(read[number] == simple(200)[number] for number in read if number not in places)
+
+
+@pytest.mark.parametrize("compressed", [".gz", ".bz2", ".zst", ".lz4"])
+@pytest.mark.parametrize("converter_", RECORDS)
+def test_a_file_that_is_not_compressed_as_its_name_says_is_a_letter(tmp_path, converter_, compressed) -> None:
+    (format_, options), data = RECORDS[converter_], b"".join(encoded(converter_, 200))
+    found = parsed(tmp_path / f"a{compressed}", format_, SIMPLE, data, converter=converter_, **options)
+    assert (found.rows, len(found.letters)) == ([], 1)
+    assert "cannot be read" in found.reasons[0][1]
+    packed = pa.compress(data, "gzip", asbytes=True)
+    assert parsed(tmp_path / "a.records", format_, SIMPLE, packed, converter=converter_, **options).letters
 
 
 def test_damaged_pages_are_told_with_their_row_group(tmp_path) -> None:

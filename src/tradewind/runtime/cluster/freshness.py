@@ -13,7 +13,7 @@ _MICROS = 1e6
 
 
 def with_freshness(status: dict[str, Any], found: Deployment, deployed: Deployed) -> dict[str, Any]:
-    """A status whose queries say whether they are `late`, and what holds them up.
+    """A status whose queries say whether they are `late` or have `failed`, and what holds them up.
 
     A query is late when its answers are behind the newest rows by more than its `fresh_within`, beside the time for
     which its streams wait for late rows.
@@ -30,12 +30,24 @@ def _judged(
     paused = bool(status.get("paused"))
     state = "paused" if paused else "running"
     shown = {"fresh_within_seconds": None if wish is None else wish / _MICROS, "state": state, "cause": None}
+    failed = _failed(name, status, deployed)
+    if failed is not None:
+        return {**shown, "state": "failed", "cause": failed}
     if wish is None or behind is None or paused or status["state"] in {"stopped", "ended"}:
         return shown
     waits = max((found.streams[one].source.late_by for one in found.graph(name).sources()), default=0)
     if behind <= (wish + waits) / _MICROS:
         return shown
     return {**shown, "state": "late", "cause": _cause(name, query, status, deployed)}
+
+
+def _failed(name: str, status: Mapping[str, Any], deployed: Deployed) -> str | None:
+    """Why a fragment that a query rests on does not go on; None if all of them do."""
+    for one in deployed.fragments:
+        told = _told(status["sites"], one.site, one.name)
+        if told is not None and told["state"] == "failed" and name in queries_of(deployed, one):
+            return f"site {one.site}: {told['problem']}"
+    return None
 
 
 def _cause(name: str, query: Mapping[str, Any], status: Mapping[str, Any], deployed: Deployed) -> str:
@@ -64,5 +76,5 @@ def _cause(name: str, query: Mapping[str, Any], status: Mapping[str, Any], deplo
 
 
 def _told(sites: Mapping[str, Any], site: str, fragment: str) -> Mapping[str, Any] | None:
-    known: Mapping[str, Any] | None = sites[site]["fragments"].get(fragment)
+    known: Mapping[str, Any] | None = sites.get(site, {"fragments": {}})["fragments"].get(fragment)
     return known

@@ -178,7 +178,7 @@ def _state(registry: Registry, wanted: Wanted | None, desired: Desired, now: flo
     if wanted.paused:
         still = all(one.state == "paused" and one.run == wanted.title for one in reports)
         return "paused" if still else "pausing"
-    if any(one.state == "failed" for one in reports):
+    if any("failed" in {one.state, *(told.state for told in one.fragments.values())} for one in reports):
         return "failing"
     if any(one.epoch < desired.epoch or one.state in {"idle", "starting", "stopped"} for one in reports):
         return "starting"

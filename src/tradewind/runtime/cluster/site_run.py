@@ -55,6 +55,8 @@ _CHANNELS = 5.0
 """Seconds between two looks at what channels hold."""
 _BATCH = 30.0
 """Seconds that the end of a batch is waited for before it is given up, to be done again."""
+_LONGEST = 2_000
+"""Characters of a problem: what a report may hold."""
 _CALM = 60.0
 """Seconds without a failure after which the next one is taken for the first."""
 
@@ -66,6 +68,16 @@ class Place:
     site: str
     root: Path
     state: Path
+
+
+@dataclass
+class Trouble:
+    """Why a fragment does not go on, when it is to try again, after which pause, and whether it is at that."""
+
+    problem: str
+    again_at: float
+    pause: float
+    tried: bool = False
 
 
 @dataclass
@@ -105,6 +117,8 @@ class SiteRun:
     _braking: Errand | None = None
     _last: Told = field(default_factory=Told)
     """What was told last before it was paused."""
+    _troubles: dict[str, Trouble] = field(default_factory=dict)
+    """By fragment, what it cannot read; until it has done a batch."""
 
     def __post_init__(self) -> None:
         if self.courier is not None:
@@ -129,7 +143,9 @@ class SiteRun:
                     return
                 self._start()
             elif not self.ended:
-                self.ended = self._sites.wait(0)
+                settled = self._sites.settled()
+                self._retry(self._sites, now)
+                self.ended = settled and not self._troubles
             if self.problem is not None and now - self._failed_at > _CALM:
                 self.problem, self._pause = None, _FIRST_PAUSE
             if self._moving is not None:
@@ -138,6 +154,22 @@ class SiteRun:
             self._failed(str(error), now)
         except Exception as error:  # noqa: BLE001 - whatever it is, the site has to go on, and the coordinator to know
             self._failed(self._said_of(error), now)
+
+    def _retry(self, sites: Sites, now: float) -> None:
+        """Note which fragments cannot read what is there, and let them try again after a while, each by itself."""
+        for name, error in sites.failed.items():
+            if name not in self._troubles or self._troubles[name].tried:
+                trouble = self._troubles.get(name)
+                pause = _FIRST_PAUSE if trouble is None else min(trouble.pause * 2, _LONGEST_PAUSE)
+                said = str(error)[:_LONGEST]
+                self._troubles[name] = Trouble(said, now + pause, pause)
+                self.problem, self._failed_at = said, now
+                self.restarts += 1
+        for one in sites.setting.own:
+            trouble = self._troubles.get(one.name)
+            if trouble is not None and not trouble.tried and now >= trouble.again_at:
+                trouble.tried = True
+                sites.again(one)
 
     def adapt(self, wanted: Wanted) -> None:
         """Go on with what is wanted now: it has the same title. What comes from elsewhere for it is fetched first."""
@@ -152,6 +184,8 @@ class SiteRun:
         here = {one.name for one in self.wanted.deployed.fragments if one.site == self.place.site}
         for gone in set(self._done_at) - here:
             del self._done_at[gone]
+        for gone in set(self._troubles) - here:
+            del self._troubles[gone]
         with self._lock:
             self._heat.forget(here)
         if self._sites is None or self.wanted.paused:
@@ -253,14 +287,14 @@ class SiteRun:
         # Databases and their libraries quote what they were given; the problem is told to the whole cluster.
         with suppress(TradewindError):  # a text that cannot be read names no secrets
             problem = without_secrets(problem, self.wanted.declared(self.place.root))
-        self.problem, self._failed_at = problem, now
+        self.problem, self._failed_at = problem[:_LONGEST], now
         self.restarts += 1
         self._again_at = now + self._pause
         self._pause = min(self._pause * 2, _LONGEST_PAUSE)
         try:
             self.stop()
         except Exception as error:  # noqa: BLE001 - what is broken may also break on its way out
-            self.problem = f"{problem} (and while it was stopped: {type(error).__name__})"
+            self.problem = f"{problem[: _LONGEST - 100]} (and while it was stopped: {type(error).__name__})"
 
     def _declared(self) -> Deployment:
         return self._bounded(self.wanted)
@@ -289,6 +323,7 @@ class SiteRun:
 
     def _note(self, report: Report) -> None:
         self._warned.note(report.warnings)
+        self._troubles.pop(report.fragment, None)
         with self._lock:
             self._batches[report.fragment] = report
             now = self.clock()
@@ -319,11 +354,13 @@ class SiteRun:
             last = batches.get(one.name)
             there = sites is not None and one.name in sites.running
             ended = sites is not None and one.name in sites.closed
-            state = "ended" if ended else "running" if there else "failed" if self.problem is not None else "starting"
+            problem = trouble.problem if (trouble := self._troubles.get(one.name)) is not None else self.problem
+            works = there and trouble is None
+            state = "ended" if ended else "running" if works else "failed" if problem is not None else "starting"
             state = "paused" if self._paused else state
             found[one.name] = FragmentTold.model_validate({
                 "state": state, "batch": last.batch if last else -1, "rows": rows.get(one.name, 0),
-                "seconds": last.seconds if last else 0.0, "problem": self.problem if state == "failed" else None,
+                "seconds": last.seconds if last else 0.0, "problem": problem if state == "failed" else None,
                 **(spans[one.name]._asdict() if one.name in spans else {}), "taken": taken.get(one.name, {}),
             })  # fmt: skip
         return found

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
-from tradewind.errors import DataError
+from tradewind.errors import BadRecordsError
 from tradewind.spark.sources.landing import Landed, Task
 
 _LINES = ("json", "csv", "text")
@@ -52,12 +52,12 @@ def _shown(record: bytes, format_: str) -> str:
     return base64.b64encode(record).decode() if format_ == "binary" else record.decode("utf-8", "replace")
 
 
-def refusal(stream: str, format_: str, first: BadRecord, many: int) -> DataError:
+def refusal(stream: str, format_: str, first: BadRecord, many: int) -> BadRecordsError:
     """That a batch is not taken because of its bad records."""
     kind = "line" if format_ in _LINES else "row" if format_ in _WHOLE else "record"
     place = f"{first.file}, {kind} {first.offset}" if first.offset else first.file
     more = f" It is the first of {many} bad records in this batch." if many > 1 else ""
-    return DataError(
+    return BadRecordsError(
         f"stream {stream!r} at {first.origin!r}: {first.reason}.{more}",
         where=place,
         hint="mend the file, or declare `on_bad: dead_letter` on the stream to keep such records aside and go on.",
