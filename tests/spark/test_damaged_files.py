@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,8 +17,10 @@ from tests.spark.sources.batches import Site, bag, declared, parquet, simple
 from tests.spark.sources.damaging import damage, damaged_pages, whole
 from tests.spark.sources.writing import SIMPLE
 from tradewind.algebra.schema import parse_schema
-from tradewind.errors import DataError
+from tradewind.errors import DataError, RunError
 from tradewind.runtime.live import Live
+from tradewind.spark.memory import Memory
+from tradewind.spark.query import Running
 from tradewind.spark.sources.damage import may_be_damage
 from tradewind.spark.sources.survey import arrivals
 
@@ -66,6 +71,78 @@ def test_a_damaged_file_is_named_where_it_ends_the_run(spark, tmp_path) -> None:
         Live(tw.deployment(path), state=tmp_path / "state", spark=spark) as live,
     ):
         live.wait()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import tradewind as tw
+from tradewind.spark.memory import Memory
+from tradewind.spark.query import Running
+
+attempt, commit, reading_again = Running._attempt, Memory.commit, []
+
+def attempted(self, query, batch, *, direct):
+    reading_again[:] = [] if direct else [True]
+    return attempt(self, query, batch, direct=direct)
+
+def committed(self, notes):
+    if reading_again:
+        if sys.argv[3] == "after":
+            commit(self, notes)
+        os.kill(os.getpid(), signal.SIGKILL)
+    commit(self, notes)
+
+Running._attempt, Memory.commit = attempted, committed
+with tw.deployment(sys.argv[1]).run(state=Path(sys.argv[2])) as live:
+    live.wait()
+"""
+"""A run that is killed when it has read files again, just before or after the commit of their batch."""
+
+
+def letters_of(state: Path) -> list[dict]:
+    return [json.loads(line) for one in state.rglob("*.jsonl") for line in one.read_text().splitlines()]
+
+
+def test_a_run_that_ends_while_files_are_read_again_leaves_one_letter(spark, tmp_path, monkeypatch) -> None:
+    given, state = rows(8000, 1), tmp_path / "state"
+    path = laid_out(tmp_path, given, "dead_letter")
+    attempt, commit, reading_again = Running._attempt, Memory.commit, list[bool]()
+
+    def attempted(self, query, batch, *, direct):
+        reading_again[:] = [] if direct else [True]
+        return attempt(self, query, batch, direct=direct)
+
+    def committed(self, notes):
+        if reading_again:
+            raise KeyboardInterrupt
+        commit(self, notes)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Running, "_attempt", attempted)
+        patched.setattr(Memory, "commit", committed)
+        with pytest.raises(RunError), Live(tw.deployment(path), state=state, spark=spark) as live:
+            live.wait()
+    assert len(letters_of(state)) == 1
+    with Live(tw.deployment(path), state=state, spark=spark) as live:
+        live.wait()
+    assert len(letters_of(state)) == 1
+    assert delivered(path) == meant(path, [*given[:2000], *given[4000:]])
+
+
+@pytest.mark.slow
+@pytest.mark.faults
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_run_that_is_killed_while_files_are_read_again_leaves_one_letter(spark, tmp_path, moment) -> None:
+    given, state = rows(8000, 1), tmp_path / "state"
+    path = laid_out(tmp_path, given, "dead_letter")
+    killed = subprocess.run([sys.executable, "-c", KILLED, path, state, moment], timeout=300, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    with Live(tw.deployment(path), state=state, spark=spark) as live:
+        live.wait()
+    [letter] = letters_of(state)
+    assert letter["file"].endswith("part-001.parquet")
+    assert delivered(path) == meant(path, [*given[:2000], *given[4000:]])
 
 
 def test_any_damage_is_found_and_found_again(spark, tmp_path) -> None:
