@@ -12,6 +12,7 @@ from tradewind.runtime.attachments import texts, with_added
 from tradewind.runtime.identity import require_ours
 from tradewind.runtime.places import sink_of
 from tradewind.spark.sinks import Sink
+from tradewind.spark.sources.bounds import Bounds
 
 
 def start_afresh(found: Deployment, state: Path, sinks: Mapping[str, Sink]) -> None:
@@ -31,4 +32,9 @@ def _added(found: Deployment, state: Path) -> list[Sink]:
         every = with_added(Path(found.name), state).queries
     except InputError:
         return []  # the file has changed so much that they could not be added to it: what they were is not known
-    return [sink_of(n, query, base, None, pulled=False) for n, query in every.items() if n not in found.queries]
+    bounds = Bounds(base, (state,))
+    return [
+        sink_of(name, query, base, None, pulled=False, bounds=bounds)
+        for name, query in every.items()
+        if name not in found.queries
+    ]

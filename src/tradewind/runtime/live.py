@@ -78,7 +78,7 @@ class Live:
         self.state = Path(tempfile.mkdtemp(prefix="tradewind-")) if state is None else state
         written = self._found.graph()
         self._sinks = {
-            name: sink_of(name, query, self._base, show, pulled=queries is not None)
+            name: sink_of(name, query, self._base, show, pulled=queries is not None, bounds=self._bounds)
             for name, query in self._found.queries.items()
         }
         self.horizon = horizon_of(self._found)
@@ -120,8 +120,12 @@ class Live:
         """Raise what stands in the way of a run, before anything is started."""
         refuse_full(found, lambda findings: placed_if_there(found.name, findings))
         refuse_clashes(found, self._base)
-        refuse_own(found, Bounds(self._base, (self.state,)))
+        refuse_own(found, self._bounds)
         check_readable(found, self._base, self.state, wait=not until_done)
+
+    @property
+    def _bounds(self) -> Bounds:
+        return Bounds(self._base, (self.state,))
 
     def _many(
         self, until_done: bool, reports: Callable[[Report], None], network: Network, spark: Session | None
@@ -256,10 +260,13 @@ class Live:
             replace(wanted, queries=more), lambda findings: placed_in(text or "", called or "queries", findings)
         )
         refuse_clashes(wanted, self._base)
-        refuse_own(wanted, Bounds(self._base, (self.state,)))
+        refuse_own(wanted, self._bounds)
         check_readable(replace(wanted, queries=more), self._base, self.state, wait=not self._runner.setting.until_done)
         pulled = not isinstance(queries, Deployment)
-        sinks = {name: sink_of(name, query, self._base, self._show, pulled=pulled) for name, query in more.items()}
+        sinks = {
+            name: sink_of(name, query, self._base, self._show, pulled=pulled, bounds=self._bounds)
+            for name, query in more.items()
+        }
         with self._runner.wiring.held() as whole:
             known = earlier(self.state, more)
             channels = whole if known is None else known.channels

@@ -16,8 +16,18 @@ from tradewind.spark.sinks import Files, Nowhere, Pulled, Shown, Sink
 from tradewind.spark.sources.bounds import Bounds
 
 
-def sink_of(name: str, query: Query, base: Path, show: Callable[[str, pa.Table], None] | None, *, pulled: bool) -> Sink:
-    """The sink that a query's delivery names; without a format rows are pulled, or shown where nobody can pull."""
+def sink_of(
+    name: str,
+    query: Query,
+    base: Path,
+    show: Callable[[str, pa.Table], None] | None,
+    *,
+    pulled: bool,
+    bounds: Bounds | None = None,
+) -> Sink:
+    """The sink that a query's delivery names; without a format rows are pulled, or shown where nobody can pull. With
+    bounds it writes to no place that these refuse, also if they do only when it is about to write.
+    """
     deliver = query.deliver
     kind = deliver.format or ("parquet" if deliver.path else "memory" if pulled or show is None else "console")
     try:
@@ -35,7 +45,14 @@ def sink_of(name: str, query: Query, base: Path, show: Callable[[str, pa.Table],
         raise InputError(
             f"query {name!r} is delivered as {kind}, but has no path.", where=name, hint="deliver: {path: out/…}."
         )
-    return Files(base / deliver.path, kind, deliver.options, query.operator.schema)
+    if bounds is None:
+        return Files(base / deliver.path, kind, deliver.options, query.operator.schema)
+    path, within_bounds = deliver.path, bounds
+
+    def allowed(place: Path) -> None:
+        refuse(within_bounds.refusal(place.absolute()), path, f"queries.{name}.deliver")
+
+    return Files(base / path, kind, deliver.options, query.operator.schema, allowed)
 
 
 def refuse_clashes(found: Deployment, base: Path, site: str | None = None) -> None:
@@ -78,7 +95,7 @@ def prepare(sinks: Mapping[str, Sink]) -> None:
     """From now on an answer without rows is an answer."""
     for sink in sinks.values():
         if isinstance(sink, Files):
-            sink.folder.mkdir(parents=True, exist_ok=True)
+            sink.prepare()
 
 
 def refuse_foreign(sinks: Mapping[str, Sink], fresh: str = "--fresh") -> None:

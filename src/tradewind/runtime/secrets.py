@@ -46,8 +46,14 @@ def tables_of(found: Deployment, site: str, bounds: Bounds | None = None) -> dic
     path = sqlite_path(address.url)
     if path is not None and bounds is not None:
         there = bounds.base / path if bounds.within else Path(path).absolute()
-        refuse(bounds.refusal(there), declared if address.hidden else path, where)
-        address = replace(address, url=f"{_SQLITE}{there.resolve()}")
+        shown = declared if address.hidden else path
+        refuse(bounds.refusal(there), shown, where)
+        leads_to, within_bounds = there.resolve(), bounds
+
+        def allowed() -> None:
+            refuse(within_bounds.refusal(leads_to), shown, where)
+
+        address = replace(address, url=f"{_SQLITE}{leads_to}", allowed=allowed)
     return {"tables_at": address}
 
 

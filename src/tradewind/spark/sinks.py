@@ -73,10 +73,22 @@ _OURS = re.compile(r"batch-\d{8,}(-end)?-\d+\..+")
 
 
 class Files:
-    """Files in a folder, named by batch, so that publishing a batch again changes nothing."""
+    """Files in a folder, named by batch, so that publishing a batch again changes nothing.
 
-    def __init__(self, folder: Path, format_: str, options: Mapping[str, Any], schema: Schema) -> None:
+    `allowed` raises where a path may not be written to. It is asked before each write: a link that came there later
+    may lead elsewhere.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        format_: str,
+        options: Mapping[str, Any],
+        schema: Schema,
+        allowed: Callable[[Path], None] = lambda _: None,
+    ) -> None:
         check_delivery(format_, options)
+        self._allowed = allowed
         self.folder = folder
         self.format = format_
         self._schema = schema
@@ -87,6 +99,7 @@ class Files:
     def stage(self, rows: DataFrame, label: str, *, sure: bool = False) -> Note:
         """Write the batch's files where no reader looks."""
         staging = self.folder / _STAGING / label
+        self._allowed(staging)
         shutil.rmtree(staging, ignore_errors=True)
         writer = self._plain(rows).write.format(self.format).mode("overwrite")
         for name, value in self._options.items():
@@ -100,6 +113,8 @@ class Files:
     def publish(self, note: Note) -> None:
         """Move the staged files to their place; those that are there already were moved before."""
         staging = self.folder / _STAGING / str(note["label"])
+        self._allowed(self.folder)
+        self._allowed(staging)
         with self._publishing:
             for staged, name in note["files"]:
                 if (staging / staged).exists():
@@ -108,9 +123,15 @@ class Files:
 
     def clear(self) -> None:
         """Remove the files of all batches, and nothing else."""
+        self._allowed(self.folder)
         for file in self.published():
             file.unlink()
         shutil.rmtree(self.folder / _STAGING, ignore_errors=True)
+
+    def prepare(self) -> None:
+        """From now on an answer without rows is an answer."""
+        self._allowed(self.folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
 
     def published(self) -> list[Path]:
         """The files of all batches, in order."""

@@ -47,6 +47,7 @@ from tradewind.runtime.wiring import Here, Network, limits_of
 from tradewind.spark.query import Report
 from tradewind.spark.session import Session, lives
 from tradewind.spark.sinks import Nowhere, Sink
+from tradewind.spark.sources.bounds import Bounds
 from tradewind.spark.sources.objects import table_of
 from tradewind.spark.sources.reading import check_readable
 
@@ -313,11 +314,12 @@ class SiteRun:
         )  # fmt: skip
 
     def _sinks(self, found: Deployment, wanted: Wanted) -> dict[str, Sink]:
+        bounds = Bounds(self.place.root, (self.place.state,), within=True)
         names = [name for one in wanted.deployed.fragments if one.site == self.place.site for name in one.answers]
         return {
             name: Nowhere()
             if name in wanted.removed
-            else sink_of(name, found.queries[name], self.place.root, self.show, pulled=False)
+            else sink_of(name, found.queries[name], self.place.root, self.show, pulled=False, bounds=bounds)
             for name in names
         }
 

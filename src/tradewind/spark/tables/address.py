@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -23,6 +24,8 @@ class Address:
     shown: str
     hidden: bool = False
     """Whether something in `url` must not be told."""
+    allowed: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
+    """Raises where the file may not be written to; asked before each transaction, since links may come later."""
 
     @staticmethod
     def of(url: str | Address) -> Address:

@@ -34,7 +34,9 @@ class Tables:
         self._boxes = {node: node for node in boxes}
         tables = _tables(list(self._boxes))
         self._names = sorted(tables)
-        self._database = _database(Address.of(url))
+        self._address = Address.of(url)
+        self._address.allowed()
+        self._database = _database(self._address)
         try:
             with self._database.transaction():
                 open_books(self._database)
@@ -57,6 +59,7 @@ class Tables:
         """
         given = {self._box(node): rows for node, rows in news.items()}
         told = self._frozen if frozen is None else {**self._frozen, **dict.fromkeys(given, frozen)}
+        self._address.allowed()
         with nullcontext() if self._supposing else self._database.transaction(self._names):
             answers = self._calls.again(batch, given)
             if answers is None:
@@ -77,6 +80,7 @@ class Tables:
     @contextmanager
     def supposing(self) -> Iterator[None]:
         """What is done meanwhile is only supposed, and undone at the end."""
+        self._address.allowed()
         self._database.begin(self._names)
         self._supposing = True
         try:
