@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.clusters import Cluster
+from tests.listening import public
 from tests.sites.shops import Shops
 from tradewind.errors import InputError, UnknownNameError
+from tradewind.runtime.cluster.footprint import family
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -60,6 +62,9 @@ def test_rows_are_asked_for_and_pushed_from_afar(tmp_path):
             cluster.client.post("/v1/streams/taps/rows", {"rows": [{"ts": "2026-01-01T00:00:00Z", "n": "x"}]})
         with pytest.raises(UnknownNameError):
             cluster.client.get("/v1/queries/even/rows")
+        # The coordinator and the agent, with Spark at work, listen on loopback and nowhere else.
+        every = [pid for one in cluster.processes.values() for pid in family(one.pid)]
+        assert public(every) == []
         assert json.loads(cluster.command("describe", "odd"))["query"]["final"] == 15
         assert "tradewind: unknown entity" in cluster.failing("describe", "nothing")
         # A Java that stands still keeps nobody: its agent ends when it is told to, and takes it along.

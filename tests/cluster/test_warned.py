@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -82,7 +83,8 @@ def test_an_agent_says_each_warning_once_in_its_log(coordinator, tmp_path, monke
     with working(coordinator, tmp_path / "ams", said) as agent:
         coordinator.apply(FILE, "d.yaml")
         eventually("status tells it", lambda: coordinator.status()["warnings"] == ["site ams: no column k"])
-        agent._run.said.append("no file f")
+        run: Any = agent._run
+        run.said.append("no file f")
         eventually("and what comes", lambda: len(coordinator.status()["warnings"]) == 2)
         lines = [one for one in said if "warning" in one]
         assert lines == ["site ams: warning: no column k", "site ams: warning: no file f"]

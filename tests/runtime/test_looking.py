@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 
 from tests.runtime.deployments import lay_out, rows
 from tradewind.cli.main import app
+from tradewind.frontends.deployment.check import load
+from tradewind.runtime.looking import warnings_of
 
 FILE = """
 sites: {here: {cores: 2}}
@@ -64,3 +66,17 @@ def test_check_warns_of_columns_of_another_type(tmp_path, declared, hint) -> Non
     [warning] = CliRunner().invoke(app, ["check", str(path)]).stderr.splitlines()
     assert f"column bytes: declared {declared.split()[1]}, found int64; it cannot be read." in warning
     assert hint in warning
+
+
+def test_a_standalone_spark_without_a_secret_is_warned_of(tmp_path, monkeypatch) -> None:
+    text = "sites: {a: {spark: 'spark://far:7077'}, b: {spark: 'local[2]'}, c: {}}\n"
+    found = load(text, str(tmp_path / "d.yaml"))
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+    [warning] = warnings_of(found)
+    assert warning.startswith("sites.a.spark: no secret is set here for spark://far:7077")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert len(warnings_of(found)) == 1
+    (tmp_path / "spark-defaults.conf").write_text("# spark.authenticate.secret x\nspark.authenticate true\n")
+    assert len(warnings_of(found)) == 1
+    (tmp_path / "spark-defaults.conf").write_text("spark.authenticate true\nspark.authenticate.secret  s3cret\n")
+    assert warnings_of(found) == []

@@ -52,8 +52,9 @@ def laid_out(folder: Path, text: str) -> tuple[Path, Path]:
     file.write_text(text + QUERIES)
     for declared in tw.deployment(file).streams.values():
         for origin in declared.origins.values():
-            (folder / origin.path).mkdir(parents=True)
-            (folder / origin.path / "rows.json").write_text("\n".join(map(json.dumps, ROWS)))
+            place = folder / str(origin.path)
+            place.mkdir(parents=True)
+            (place / "rows.json").write_text("\n".join(map(json.dumps, ROWS)))
     bad = next((folder / "visits").glob("*")) / "damaged.json"
     bad.write_text('{"ts": "2026-01-01T00:00:00Z", "n": "many"}\n')
     return file, bad

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,18 +13,35 @@ from tradewind.frontends.deployment.formats import checked
 from tradewind.spark.sources.lacking import first_files, lacking, mistyped, not_there
 
 _OWN = ("push", "rate")
+_SECRET = re.compile(r"^\s*spark\.authenticate\.secret(\.file)?[\s=]+\S", re.MULTILINE)
+"""A line of Spark's settings that holds a secret, or names its file."""
 
 
 def warnings_of(found: Deployment) -> list[str]:
-    """Folders and files that are not there, and declared columns that an origin's first files do not have, or have with
-    another type.
+    """Folders and files that are not there, declared columns that an origin's first files do not have or have with
+    another type, and standalone masters that nobody has to prove himself to, as far as this machine knows.
     """
     base = Path(found.name).resolve().parent
-    warnings = _missing(found.streams, base)
+    warnings = [*_without_secret(found), *_missing(found.streams, base)]
     for name, stream in found.streams.items():
         for origin, place in _places(stream, base).items():
             warnings += [f"streams.{name}.at.{origin}: {said}" for said in _columns(stream, origin, place)]
     return warnings
+
+
+def _without_secret(found: Deployment) -> list[str]:
+    """The sites whose Spark is a standalone cluster, for which Spark's settings on this machine have no secret."""
+    settings = Path(os.environ.get("SPARK_CONF_DIR", "")) / "spark-defaults.conf"
+    try:
+        known = "SPARK_CONF_DIR" in os.environ and _SECRET.search(settings.read_text(errors="replace")) is not None
+    except OSError:
+        known = False
+    return [
+        f"sites.{name}.spark: no secret is set here for {site.spark}, so whoever reaches its ports can run code there. "
+        "Hint: set spark.authenticate and spark.authenticate.secret where the site's agent runs (docs/deployment.md)."
+        for name, site in found.sites.items()
+        if (site.spark or "").startswith("spark://") and not known
+    ]
 
 
 def missing_places(found: Deployment) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -50,7 +51,7 @@ def test_a_damaged_file_gives_rows_or_letters(tmp_path_factory, format_) -> None
     property_()
 
 
-RECORDS = {
+RECORDS: dict[str, tuple[str, dict[str, Any]]] = {
     "fixed": ("text", {"fields": "ts 0 27, k 27 4, v 31 5"}),
     "key_value": ("text", {}),
     "fixed_binary": ("binary", {"fields": "ts i8, k s4, v i8, _ x1"}),
