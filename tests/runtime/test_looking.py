@@ -69,7 +69,9 @@ def test_check_warns_of_columns_of_another_type(tmp_path, declared, hint) -> Non
 
 
 def test_a_standalone_spark_without_a_secret_is_warned_of(tmp_path, monkeypatch) -> None:
-    text = "sites: {a: {spark: 'spark://far:7077'}, b: {spark: 'local[2]'}, c: {}}\n"
+    sites = "sites: {a: {spark: 'spark://far:7077'}, here: {spark: 'local[2]'}, c: {}}"
+    text = FILE.replace("sites: {here: {cores: 2}}", sites)
+    (tmp_path / "data" / "requests").mkdir(parents=True)
     found = load(text, str(tmp_path / "d.yaml"))
     monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
     [warning] = warnings_of(found)
