@@ -44,6 +44,11 @@ def wanted(tmp_path: Path):
     return made
 
 
+def goal(changes: Changes) -> Wanted:
+    assert changes.after is not None
+    return changes.after
+
+
 def changed(before: Wanted | None, after: Wanted, *, fresh: bool = False) -> Changes:
     anew = fresh or begins_anew(before, after, {})
     after = replace(after, fresh=fresh)
@@ -63,25 +68,25 @@ def test_what_is_worked_out_again_is_removed_before(wanted, tmp_path):
     both = changed(wanted(FILE), wanted(CHANGED))
     # Both queries are one fragment, which is another one when one of them changes.
     assert shown(both, tmp_path) == {"all_of_it": ("removed", 3), "large": ("removed", 2)}
-    assert both.after.recomputed == ("all_of_it", "large")
+    assert goal(both).recomputed == ("all_of_it", "large")
     assert foreign(both, BOTH) == []
     assert shown(changed(wanted(FILE), wanted(FILE)), tmp_path) == {}
     # It counts on until a site that is away has seen to it, but not for queries that are not there any more.
-    again = recomputed(both.after, both.after)
+    again = recomputed(goal(both), goal(both))
     assert again == ("all_of_it", "large")
 
 
 def test_rows_that_were_pushed_cannot_be_read_again(wanted, tmp_path):
     pushed = FILE.replace("format: json, path: data, ", "format: push, ")
     change = changed(wanted(pushed), wanted(pushed.replace("n > 1", "n > 2")))
-    found = outputs(change, None, change.after.declared(tmp_path), BOTH, ("hq",))
+    found = outputs(change, None, goal(change).declared(tmp_path), BOTH, ("hq",))
     assert [one["unrepeatable"] for one in found] == [["sales"], ["sales"]]
     assert "without the rows that were pushed to sales before" in applying.outputs_told({"outputs": found})[0]
 
 
 def test_sites_that_are_away_cannot_say_how_much_there_is(wanted, tmp_path):
     change = changed(wanted(FILE), wanted(CHANGED))
-    found = outputs(change, wanted(FILE).declared(tmp_path), change.after.declared(tmp_path), [], ())
+    found = outputs(change, wanted(FILE).declared(tmp_path), goal(change).declared(tmp_path), [], ())
     assert [one["files"] for one in found] == [None, None]
     assert "its site is not there to say how much" in applying.outputs_told({"outputs": found})[0]
 

@@ -24,10 +24,10 @@ def told(stage: Stage, state: str, sites: tuple[str, ...] = (*SITES,)) -> str:
     for site in sites:
         stage.number += 1
         epoch = stage.coordinator._desired.epoch
-        report = SiteReport(
-            site=site, agent="made up", number=stage.number, epoch=epoch, state=state, run=stage.wanted.title,
-            listens="127.0.0.1:7",
-        )  # fmt: skip
+        report = SiteReport.model_validate({
+            "site": site, "agent": "made up", "number": stage.number, "epoch": epoch, "state": state,
+            "run": stage.wanted.title, "listens": "127.0.0.1:7",
+        })  # fmt: skip
         stage.coordinator.registry.take(report, stage.now)
     return str(stage.coordinator.status()["state"])
 

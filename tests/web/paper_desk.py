@@ -99,7 +99,14 @@ class PaperDesk:
         return [{"where": f"{called}:1", "what": "no sites.", "hint": None}] if "bad" in text else []
 
     def difference(
-        self, text: str, called: str, *, planner: str | None = None, until_done: bool = False, fresh: bool = False
+        self,
+        text: str,
+        called: str,
+        *,
+        planner: str | None = None,
+        until_done: bool = False,
+        fresh: bool = False,
+        savepoint: str | None = None,
     ) -> dict[str, Any]:
         self._read(text, called)
         return {"added": [called], "planner": planner, "until_done": until_done, "fresh": fresh}
@@ -113,9 +120,10 @@ class PaperDesk:
         expected_epoch: int | None = None,
         until_done: bool = False,
         fresh: bool = False,
+        savepoint: str | None = None,
     ) -> dict[str, Any]:
         self._read(text, called)
-        self.asked.append(("apply", text, called, planner, expected_epoch, until_done, fresh))
+        self.asked.append(("apply", text, called, planner, expected_epoch, until_done, fresh, savepoint))
         if expected_epoch not in (None, 3):
             raise RunError("epoch 3 runs, and another was expected.", hint="look again.")
         return {"epoch": 4}
@@ -128,6 +136,15 @@ class PaperDesk:
 
     def resume(self) -> dict[str, Any]:
         return {"changed": False}
+
+    def savepoint(self, name: str) -> dict[str, Any]:
+        return {"name": name}
+
+    def savepoints(self) -> Sequence[Mapping[str, Any]]:
+        return [{"name": "noon", "state": "taken"}]
+
+    def remove_savepoint(self, name: str) -> dict[str, Any]:
+        return {"removed": self._found("savepoint", name, ("noon",))}
 
     def add(self, text: str, called: str) -> dict[str, Any]:
         self._read(text, called)

@@ -35,6 +35,9 @@ ANSWERS = [
     ("POST", "/v1/stop", None, {"state": "stopped"}),
     ("POST", "/v1/pause", None, {"changed": True}),
     ("POST", "/v1/resume", None, {"changed": False}),
+    ("GET", "/v1/savepoints", None, {"savepoints": [{"name": "noon", "state": "taken"}]}),
+    ("POST", "/v1/savepoints", {"name": "noon"}, {"name": "noon"}),
+    ("DELETE", "/v1/savepoints/noon", None, {"removed": "noon"}),
     ("POST", "/v1/queries", {"text": "queries: {}"}, {"added": ["more"]}),
     ("DELETE", "/v1/queries/top", None, {"removed": "top"}),
     (
@@ -68,11 +71,15 @@ def test_answers(ask: Asker, method: str, path: str, body: Any, expected: Any) -
 
 
 def test_the_desk_is_asked_what_was_sent(ask: Asker, desk: PaperDesk) -> None:
-    ask("POST", "/v1/apply", json={"text": "x", "called": "a.yaml", "planner": "exact", "until_done": True})
+    ask(
+        "POST",
+        "/v1/apply",
+        json={"text": "x", "called": "a.yaml", "planner": "exact", "until_done": True, "savepoint": "noon"},
+    )
     ask("POST", "/v1/streams/requests/rows", json={"rows": [{"a": 1.5}]})
     ask("POST", "/v1/tokens", json={"site": "ams", "hosts": ["ams.test", "2001:db8::1"]})
     assert desk.asked == [
-        ("apply", "x", "a.yaml", "exact", None, True, False),
+        ("apply", "x", "a.yaml", "exact", None, True, False, "noon"),
         ("push", "requests", [{"a": 1.5}]),
         ("token", "ams", 3600.0, ["ams.test", "2001:db8::1"]),
     ]
@@ -223,5 +230,5 @@ def test_every_route_is_described(ask: Asker) -> None:
     described = ask("GET", "/v1/openapi.json").json()
     open_paths = {path for path, item in described["paths"].items() for one in item.values() if "security" not in one}
     assert open_paths == {"/v1/ca", "/v1/join"}
-    assert len(described["paths"]) == 25
+    assert len(described["paths"]) == 28
     assert SECRET not in json.dumps(described)

@@ -19,6 +19,7 @@ PRIVATE = [
     ("GET", "/v1/describe/ams"), ("GET", "/v1/stats"), ("GET", "/v1/events"), ("POST", "/v1/tokens"),
     ("POST", "/v1/sites/ams/revoke"), ("POST", "/v1/move"), ("POST", "/v1/split"),
     ("POST", "/v1/merge"), ("POST", "/v1/pause"), ("POST", "/v1/resume"),
+    ("GET", "/v1/savepoints"), ("POST", "/v1/savepoints"), ("DELETE", "/v1/savepoints/noon"),
     ("GET", "/metrics"), ("GET", "/v1/openapi.json"), ("GET", "/docs"),
     ("GET", "/nothing"), ("GET", "/v1/join"), ("POST", "/v1/ca"), ("POST", "/"),
     ("OPTIONS", "/v1/status"), ("HEAD", "/v1/status"), ("GET", "//v1/ca"), ("GET", "/v1/ca/"), ("GET", "/v1/CA"),

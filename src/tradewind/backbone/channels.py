@@ -57,9 +57,16 @@ class Limits:
             raise InputError("a channel's limits are not negative, and its size is above zero.", where="limits")
 
 
-def create(connection: Connection, address: Address, limits: Limits = Limits()) -> None:  # noqa: B008  it is frozen
-    """Makes the channel's stream, or gives the one that is there these limits."""
-    called(connection, address, _created(connection, address, limits))
+def create(
+    connection: Connection,
+    address: Address,
+    limits: Limits = Limits(),  # noqa: B008  it is frozen
+    first: int = 1,
+) -> None:
+    """Makes the channel's stream, or gives the one that is there these limits. `first` is what the first message of a
+    new one is numbered.
+    """
+    called(connection, address, _created(connection, address, limits, first))
 
 
 def delete(connection: Connection, address: Address) -> None:
@@ -96,7 +103,7 @@ async def _begun(connection: Connection, address: Address) -> None:
             return
 
 
-async def _created(connection: Connection, address: Address, limits: Limits) -> None:
+async def _created(connection: Connection, address: Address, limits: Limits, first: int) -> None:
     try:
         await jetstream.check(connection, address.stream)
         verb = "UPDATE"
@@ -107,7 +114,8 @@ async def _created(connection: Connection, address: Address, limits: Limits) -> 
         # Positions in a stream that somebody else deleted mean nothing in a new one.
         await records.remove(connection, *records.of_readers(address))
     config = _config(address, limits.max_bytes, limits.max_bytes)
-    await jetstream.managed(connection, f"STREAM.{verb}.{address.stream}", config)
+    begins = {"first_seq": first} if verb == "CREATE" and first > 1 else {}
+    await jetstream.managed(connection, f"STREAM.{verb}.{address.stream}", config | begins)
 
 
 def _config(address: Address, size: int, wanted: int) -> dict[str, Any]:

@@ -20,6 +20,7 @@ DryRun = Annotated[
     bool,
     typer.Option("--dry-run", help="Only show the difference: exit 0 if there is none, 2 if there is one."),
 ]
+From = Annotated[str | None, typer.Option("--from", metavar="SAVEPOINT", help="Start from a savepoint of the cluster.")]
 _CHANGES = 2
 _HINT = "--yes does it without asking; --dry-run only shows it."
 
@@ -30,6 +31,7 @@ def apply(  # noqa: PLR0917, the command line's options come as parameters
     planner: Planner = None,
     until_done: UntilDone = False,
     fresh: Fresh = False,
+    from_: From = None,
     yes: Yes = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
@@ -40,7 +42,7 @@ def apply(  # noqa: PLR0917, the command line's options come as parameters
     deployment(file)  # what is wrong with it is said here, with line and column
     body = {
         "text": file.read_text(encoding="utf-8-sig"), "called": file.name, "planner": planner, "until_done": until_done,
-        "fresh": fresh,
+        "fresh": fresh, "savepoint": from_,
     }  # fmt: skip
     client = client_of(at)
     change = client.post("/v1/difference", body)
@@ -92,6 +94,7 @@ def _fragment(one: dict[str, Any]) -> str:
 
 _OUTCOMES = {
     "removed": "is removed, and worked out again",
+    "restored": "becomes what it was at the savepoint; what was delivered since is removed, and delivered again",
     "kept": "stays as it is: nothing is added to it any more",
     "elsewhere": "stays as it is: the query goes on in another folder, where these answers are missing",
 }
@@ -107,7 +110,7 @@ def outputs_told(change: dict[str, Any]) -> list[str]:
 
 
 def _amount(output: dict[str, Any]) -> str:
-    if output["action"] != "removed":
+    if output["action"] not in {"removed", "restored"}:
         return ""
     files = output["files"]
     return (

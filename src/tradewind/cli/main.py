@@ -36,6 +36,7 @@ COMMANDS = {
     "merge": "split",
     "pause": "pause",
     "resume": "pause",
+    "savepoint": "savepoint",
     "stop": "stop",
     "demo": "demo",
     "experiment": "experiment",

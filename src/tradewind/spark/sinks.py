@@ -133,6 +133,10 @@ class Files:
         self._allowed(self.folder)
         self.folder.mkdir(parents=True, exist_ok=True)
 
+    def staging(self) -> Path:
+        """Where batches are that are not published yet."""
+        return self.folder / _STAGING
+
     def published(self) -> list[Path]:
         """The files of all batches, in order."""
         if not self.folder.is_dir():

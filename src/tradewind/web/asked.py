@@ -44,11 +44,12 @@ class Text(Asked):
 
 
 class Planned(Text):
-    """A deployment file that might run: by which planner, only until all is read, and from a fresh start."""
+    """A deployment file that might run: by which planner, until all is read, and from a fresh start or a savepoint."""
 
     planner: Name | None = None
     until_done: bool = False
     fresh: bool = False
+    savepoint: Name | None = None
 
 
 class Wanted(Planned):
@@ -88,6 +89,12 @@ class Split(Whole):
     """What is to be split over agents of its site, and over how many; without that, over all that are free."""
 
     over: Annotated[int, Field(ge=2, le=32)] | None = None
+
+
+class Saved(Asked):
+    """What a savepoint is to be called."""
+
+    name: Name
 
 
 class Move(Asked):

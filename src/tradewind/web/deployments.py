@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from tradewind.web.answers import answer
-from tradewind.web.asked import AtDesk, Move, Planned, Split, Text, Wanted, Whole
+from tradewind.web.asked import AtDesk, Move, NameInPath, Planned, Saved, Split, Text, Wanted, Whole
 from tradewind.web.shapes import Anything, ProblemsShape, StatusShape
 
 router = APIRouter(tags=["deployment"])
@@ -30,7 +30,12 @@ def check(asked: Text, desk: AtDesk) -> Response:
 @router.post("/difference", summary="What applying a file would change", responses={200: {"model": Anything}})
 def difference(asked: Planned, desk: AtDesk) -> Response:
     change = desk.difference(
-        asked.text, asked.called, planner=asked.planner, until_done=asked.until_done, fresh=asked.fresh
+        asked.text,
+        asked.called,
+        planner=asked.planner,
+        until_done=asked.until_done,
+        fresh=asked.fresh,
+        savepoint=asked.savepoint,
     )
     return answer(change)
 
@@ -44,6 +49,7 @@ def apply(asked: Wanted, desk: AtDesk) -> Response:
         expected_epoch=asked.expected_epoch,
         until_done=asked.until_done,
         fresh=asked.fresh,
+        savepoint=asked.savepoint,
     )
     return answer(done)
 
@@ -61,6 +67,21 @@ def pause(desk: AtDesk) -> Response:
 @router.post("/resume", summary="Let what is paused go on", responses={200: {"model": Anything}})
 def resume(desk: AtDesk) -> Response:
     return answer(desk.resume())
+
+
+@router.get("/savepoints", summary="The savepoints that there are", responses={200: {"model": Anything}})
+def savepoints(desk: AtDesk) -> Response:
+    return answer({"savepoints": desk.savepoints()})
+
+
+@router.post("/savepoints", summary="Begin to take a savepoint of what runs", responses={200: {"model": Anything}})
+def savepoint(asked: Saved, desk: AtDesk) -> Response:
+    return answer(desk.savepoint(asked.name))
+
+
+@router.delete("/savepoints/{name}", summary="Remove a savepoint", responses={200: {"model": Anything}})
+def remove_savepoint(name: NameInPath, desk: AtDesk) -> Response:
+    return answer(desk.remove_savepoint(name))
 
 
 @router.post("/move", summary="Run a query's delivery or a fragment elsewhere", responses={200: {"model": Anything}})

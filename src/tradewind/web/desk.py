@@ -39,7 +39,9 @@ class Desk(Measured, Protocol):
     def check(self, text: str, called: str) -> Sequence[Told]:
         """What is wrong in a deployment file: where, what, hint."""
 
-    def difference(self, text: str, called: str, *, planner: str | None, until_done: bool, fresh: bool) -> Told:
+    def difference(
+        self, text: str, called: str, *, planner: str | None, until_done: bool, fresh: bool, savepoint: str | None
+    ) -> Told:
         """What applying a deployment file would change."""
 
     def apply(
@@ -51,8 +53,11 @@ class Desk(Measured, Protocol):
         expected_epoch: int | None,
         until_done: bool,
         fresh: bool,
+        savepoint: str | None,
     ) -> Told:
-        """Makes a deployment file what runs, if the epoch is still the expected one; `fresh` forgets what was."""
+        """Makes a deployment file what runs, if the epoch is still the expected one; `fresh` forgets what was, and a
+        savepoint is what it starts from.
+        """
 
     def stop(self) -> Told:
         """Ends what runs; what was delivered stays."""
@@ -62,6 +67,15 @@ class Desk(Measured, Protocol):
 
     def resume(self) -> Told:
         """Lets what is paused go on."""
+
+    def savepoint(self, name: str) -> Told:
+        """Begins to take a savepoint of what runs."""
+
+    def savepoints(self) -> Sequence[Told]:
+        """The savepoints that there are, the one that is being taken, and the last ones that could not be."""
+
+    def remove_savepoint(self, name: str) -> Told:
+        """Removes a savepoint."""
 
     def add(self, text: str, called: str) -> Told:
         """Adds the queries of a text to what runs."""

@@ -24,7 +24,7 @@ from tradewind.backbone.server import Server
 from tradewind.backbone.settings import Leaf, Neighbour, free_port, is_free
 from tradewind.errors import InputError, TradewindError
 from tradewind.frontends.deployment.model import Site as DeclaredSite
-from tradewind.runtime.cluster import delivered
+from tradewind.runtime.cluster import delivered, site_saving
 from tradewind.runtime.cluster.control import Control
 from tradewind.runtime.cluster.desired import Desired, opened, sites_of
 from tradewind.runtime.cluster.dialling import dials, neighbours
@@ -211,6 +211,8 @@ class Agent:
         return sites.get(home_of(self.post.site)) or DeclaredSite()
 
     def _asked(self, question: dict[str, Any]) -> Any:
+        if question.get("kind") in {site_saving.KIND, site_saving.REMOVING}:
+            return site_saving.asked(question, self.post.state / "savepoints")
         if question.get("kind") == delivered.KIND:
             return delivered.answered(question, self.post.site, self.post.root, self.post.state)
         run = self._run
@@ -259,6 +261,9 @@ class Agent:
                 read=run.read() if run is not None else [],
                 origins=run.origins() if run is not None else [],
                 channels=run.channels() if run is not None else [],
+                saving=run.saving.key if run is not None else None,
+                saved=run is not None and run.saving.done,
+                unsaved=run.saving.problem if run is not None else None,
                 proposes=run.proposes(self._desired.principals) if run is not None else [],
                 warnings=warnings,
             )

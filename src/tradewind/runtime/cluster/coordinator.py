@@ -21,10 +21,11 @@ from tradewind.runtime.cluster.desired import BUCKET, Wanted
 from tradewind.runtime.cluster.moving_reports import SUBJECT, told_of
 from tradewind.runtime.cluster.moving_routes import Roads
 from tradewind.runtime.cluster.outputs import foreign, outputs, recomputed
-from tradewind.runtime.cluster.pausing import Pausing
 from tradewind.runtime.cluster.planning import wanted_also, wanted_of, with_moves
 from tradewind.runtime.cluster.reports import report_of
 from tradewind.runtime.cluster.ruling import Office
+from tradewind.runtime.cluster.savepoints import Savepoint, Saves, require_fit
+from tradewind.runtime.cluster.saving import Restoring
 from tradewind.runtime.cluster.workers import with_workers
 
 __all__ = ["Coordinator", "Office"]
@@ -35,7 +36,7 @@ _PATIENCE = 5.0
 
 
 @dataclass
-class Coordinator(Pausing):
+class Coordinator(Saves):
     """A coordinator that leads. Its methods may be called from any thread, and give plain data."""
 
     _stopping: threading.Event = field(default_factory=threading.Event)
@@ -111,20 +112,58 @@ class Coordinator(Pausing):
         known = catalog.get(self._wired, BUCKET, "generation") or {"generation": 0}
         if anew:
             generation = max(generation, int(known["generation"])) + 1
-            after = replace(plain or after, paused=False)
+            after = replace(plain or after, paused=False, saving=None, restores=None, recomputed=())
         after = replace(after, generation=generation, fresh=fresh or (same and anew), imitate=self.office.imitate)
         if before is not None and not anew:
-            after = replace(after, recomputed=recomputed(before, after))
+            # A site that was away may not have begun with what the deployment started from.
+            after = replace(after, recomputed=recomputed(before, after), restores=before.restores)
         return Changes(before, after, anew)
 
+    def _changed_from(self, known: Savepoint, text: str, called: str, planner: str | None, until_done: bool) -> Changes:
+        """As a deployment that starts from a savepoint: what was added, removed, moved and split by then is so."""
+        found, saved = load(text, str(self.office.root / _plain_name(called))), known.wanted
+        after = replace(wanted_of(found, text, planner, self.office.folder / "figures"), until_done=until_done)
+        if (saved.text, saved.planner) == (text, planner):
+            after = replace(saved, name=after.name, called=after.called, until_done=until_done)
+        else:
+            after = with_moves(after, saved, Roads.of(with_workers(found, saved.places)))
+        root = self.office.root
+        require_fit(known, saved.declared(root), after, after.declared(root))
+        generations = catalog.get(self._wired, BUCKET, "generation") or {"generation": 0}
+        before = self._desired.wanted
+        generation = max(0 if before is None else before.generation, int(generations["generation"])) + 1
+        after = replace(
+            after, generation=generation, fresh=False, recomputed=(), paused=False, saving=None,
+            restores=Restoring(known.name, known.key), imitate=self.office.imitate,
+        )  # fmt: skip
+        return Changes(before, after, anew=True)
+
+    def _savepoint_of(self, name: str | None, fresh: bool) -> Savepoint | None:
+        """The savepoint to start from. Sites are asked for it without the lock: they may take a while."""
+        if name is None:
+            return None
+        if fresh:
+            raise InputError("--from and --fresh exclude each other.", hint="choose one.")
+        known = self.known_savepoint(name)
+        self._require_saved(known)
+        return known
+
     def difference(
-        self, text: str, called: str, *, planner: str | None = None, until_done: bool = False, fresh: bool = False
+        self,
+        text: str,
+        called: str,
+        *,
+        planner: str | None = None,
+        until_done: bool = False,
+        fresh: bool = False,
+        savepoint: str | None = None,
     ) -> dict[str, Any]:
         """What a deployment would change."""
-        held = self._held(text, called)
+        held, known = self._held(text, called), self._savepoint_of(savepoint, fresh)
         with self._lock:
-            changes = self._changed(text, called, planner, until_done, fresh)
-            return self._shown(changes, held)
+            if known is not None:
+                return self._shown(self._changed_from(known, text, called, planner, until_done), held)
+            return self._shown(self._changed(text, called, planner, until_done, fresh), held)
 
     def apply(
         self,
@@ -135,16 +174,20 @@ class Coordinator(Pausing):
         expected_epoch: int | None = None,
         until_done: bool = False,
         fresh: bool = False,
+        savepoint: str | None = None,
     ) -> dict[str, Any]:
-        """Let a deployment run in place of the one that does; what is equal goes on."""
-        held = self._held(text, called)
+        """Let a deployment run in place of the one that does; what is equal goes on. It may start from a savepoint."""
+        held, known = self._held(text, called), self._savepoint_of(savepoint, fresh)
         with self._lock:
             if expected_epoch is not None and expected_epoch != self._desired.epoch:
                 raise RunError(
                     f"epoch {self._desired.epoch} is wanted by now, not {expected_epoch}.",
                     hint="somebody else has changed it: look at the difference again.",
                 )
-            changes = self._changed(text, called, planner, until_done, fresh)
+            if known is not None:
+                changes = self._changed_from(known, text, called, planner, until_done)
+            else:
+                changes = self._changed(text, called, planner, until_done, fresh)
             if changes.before is not None and not changes.nothing:
                 # What stays as it is may be on its way: a coordinator that died meanwhile is started as it was before.
                 self._arranged() if changes.anew else self._settled()

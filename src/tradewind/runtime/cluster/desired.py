@@ -19,6 +19,7 @@ from tradewind.frontends.deployment.check import load, load_more
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.cluster.moving import Move, Moved
 from tradewind.runtime.cluster.recutting import Recut, Split
+from tradewind.runtime.cluster.saving import Restoring, Saving
 from tradewind.runtime.cluster.workers import with_workers
 from tradewind.runtime.cluster.written import (
     account_from_json,
@@ -81,6 +82,10 @@ class Wanted:
     """
     paused: bool = False
     """Whether all of it stands still; state and positions are kept."""
+    saving: Saving | None = None
+    """The savepoint that is being taken of it."""
+    restores: Restoring | None = None
+    """The savepoint that it starts from."""
     imitate: bool = False
     flows: tuple[Flow, ...] = ()
     expected: Expectations = field(default_factory=Expectations)
@@ -135,6 +140,8 @@ class Wanted:
             "fresh": self.fresh,
             "recomputed": list(self.recomputed),
             "paused": self.paused,
+            "saving": None if self.saving is None else self.saving.to_json(),
+            "restores": None if self.restores is None else self.restores.to_json(),
             "imitate": self.imitate,
             "flows": [[one.start, one.end, one.planned, one.shipped, one.usd_per_gb] for one in self.flows],
             "expected": expectations_to_json(self.expected),
@@ -167,6 +174,8 @@ class Wanted:
             fresh=bool(data["fresh"]),
             recomputed=tuple(map(_text, data.get("recomputed", ()))),
             paused=bool(data.get("paused", False)),
+            saving=None if data.get("saving") is None else Saving.from_json(data["saving"]),
+            restores=None if data.get("restores") is None else Restoring.from_json(data["restores"]),
             imitate=bool(data["imitate"]),
             flows=tuple(Flow(_text(a), _text(b), float(p), float(s), float(u)) for a, b, p, s, u in data["flows"]),
             # Earlier versions wrote neither.

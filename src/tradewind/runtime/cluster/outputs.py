@@ -13,7 +13,8 @@ from tradewind.runtime.cluster.desired import Wanted
 
 Output = dict[str, Any]
 """A query's delivered answers: query, site, path, how many files (None: its site is not there to tell), and an action:
-`removed` (and worked out again), `kept` (nobody goes on with it), `elsewhere` (the query goes on in another folder).
+`removed` (and worked out again), `restored` (to what a savepoint holds), `kept` (nobody goes on with it),
+`elsewhere` (the query goes on in another folder).
 `unrepeatable` are the streams behind it whose earlier rows cannot be read again, since they were pushed.
 """
 
@@ -28,7 +29,7 @@ def recomputed(before: Wanted, after: Wanted) -> tuple[str, ...]:
 
 def foreign(changes: Changes, held: Held) -> Held:
     """Answers that others delivered to where queries are about to begin."""
-    if changes.after is None or changes.after.fresh or changes.nothing:
+    if changes.after is None or changes.after.fresh or _restored(changes) or changes.nothing:
         return []
     before = None if changes.anew else changes.before
     started = _delivered_anew(before, changes.after) - set(changes.after.recomputed)
@@ -44,14 +45,20 @@ def outputs(
     before = None if changes.anew else changes.before
     files = {one["query"]: one["files"] for one in held}
     removed = _delivered_anew(before, changes.after)
-    if not changes.after.fresh:
+    restored = _restored(changes)
+    if not changes.after.fresh and not restored:
         removed &= set(changes.after.recomputed)
     shown = [
-        _output(name, new, "removed", files.get(name, 0 if new.queries[name].deliver.site in alive else None))
+        _output(
+            name,
+            new,
+            "restored" if restored else "removed",
+            files.get(name, 0 if new.queries[name].deliver.site in alive else None),
+        )
         for name in new.queries
         if name in removed
     ]
-    shown = [one for one in shown if one["path"] is not None and one["files"] != 0]
+    shown = [one for one in shown if one["path"] is not None and (restored or one["files"] != 0)]
     if old is None or changes.before is None:
         return shown
     ran = set(_answers(changes.before)) - set(changes.before.removed)
@@ -61,6 +68,11 @@ def outputs(
         elif _place(old, name) != _place(new, name):
             shown.append(_output(name, old, "kept" if name in removed else "elsewhere"))
     return shown
+
+
+def _restored(changes: Changes) -> bool:
+    """Whether what was delivered becomes what it was at a savepoint."""
+    return changes.anew and changes.after is not None and changes.after.restores is not None
 
 
 def _delivered_anew(before: Wanted | None, after: Wanted) -> set[str]:

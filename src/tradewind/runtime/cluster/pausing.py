@@ -18,6 +18,9 @@ class Pausing(Arranging):
         """Let all queries stand still after the micro-batches that they are at. What is paused already stays so."""
         with self._lock:
             wanted = self._arranged()
+            if wanted.saving is not None and wanted.saving.resumes:
+                self._want(wanted=replace(wanted, saving=replace(wanted.saving, resumes=False)))
+                return self._paused(wanted, changed=True)
             if not wanted.paused:
                 if self.status()["state"] == "ended":
                     raise RunError(f"{wanted.name} has come to its end: there is nothing to pause.")
@@ -28,6 +31,10 @@ class Pausing(Arranging):
         """Let a deployment that is paused go on from where it was. What runs goes on running."""
         with self._lock:
             wanted = self._running()
+            if wanted.saving is not None:
+                raise RunError(
+                    f"savepoint {wanted.saving.name!r} is being taken.", hint="it goes on once that is done."
+                )
             if wanted.paused:
                 self._want(wanted=replace(wanted, paused=False))
             return self._paused(wanted, changed=wanted.paused)

@@ -155,6 +155,12 @@ class SiteReport(_Told):
     read: Annotated[list[ReadTold], Field(max_length=10_000)] = []
     origins: Annotated[list[OriginTold], Field(max_length=10_000)] = []
     channels: Annotated[list[ChannelTold], Field(max_length=10_000)] = []
+    saving: Name | None = None
+    """The key of the savepoint that is being taken."""
+    saved: bool = False
+    """Whether the site has saved its part."""
+    unsaved: Said | None = None
+    """Why it could not."""
     proposes: Annotated[list[Proposal], Field(max_length=100)] = []
     warnings: Annotated[list[Said], Field(max_length=10_000)] = []
     """Of streams that arise there: places that are missing, columns that files lack, files that are gone."""

@@ -35,6 +35,7 @@ from tradewind.runtime.cluster.reports import (
     Proposal,
     ReadTold,
 )
+from tradewind.runtime.cluster.site_saving import SiteSaving, restore
 from tradewind.runtime.cluster.site_told import Told, answers_of, channels_of, links_of, origins_of, read_of
 from tradewind.runtime.cluster.warned import Warned
 from tradewind.runtime.places import prepare, refuse_clashes, refuse_foreign, sink_of
@@ -115,6 +116,7 @@ class SiteRun:
     _moving: SiteMove | None = None
     _heat: Heat = field(default_factory=Heat)
     _warned: Warned = field(default_factory=Warned)
+    saving: SiteSaving = field(init=False)
     _braking: Errand | None = None
     _last: Told = field(default_factory=Told)
     """What was told last before it was paused."""
@@ -122,6 +124,7 @@ class SiteRun:
     """By fragment, what it cannot read; until it has done a batch."""
 
     def __post_init__(self) -> None:
+        self.saving = SiteSaving(self.place.state / "savepoints")
         if self.courier is not None:
             self._moving = SiteMove(self.place.site, self.folder, self.courier, self.clock, self._done_at)
             self._moving.take(self.wanted)
@@ -139,6 +142,7 @@ class SiteRun:
             if self.wanted.paused:
                 self._stand_still()
                 return
+            self.saving.forget()
             if self._sites is None:
                 if now < self._again_at or not self._ready(self.wanted):
                     return
@@ -205,8 +209,13 @@ class SiteRun:
 
     def _stand_still(self) -> None:
         """Stop what runs, each fragment at the end of the micro-batch that it is at."""
-        sites = self._sites
+        sites, saving = self._sites, self.wanted.saving
         if sites is None:
+            if saving is None:
+                self.saving.forget()
+            else:
+                sinks = self._sinks(self._declared(), self.wanted)
+                self.saving.look(saving, self.wanted.title, self.folder, self.backbone, sinks)
             return
         if self._braking is None:
             self._braking = Errand(lambda: sites.brake_all(_BATCH))
@@ -224,6 +233,7 @@ class SiteRun:
         pushes, self._pushes = self._pushes, None
         sites, self._sites = self._sites, None
         with ExitStack() as parts:  # the last one first; what does not end well keeps nothing else from it
+            parts.callback(self.saving.wait)
             if sites is not None:
                 parts.callback(sites.stop)
             if self._moving is not None:
@@ -253,6 +263,13 @@ class SiteRun:
         if self.wanted.fresh and not self.folder.exists():
             for sink in setting.sinks.values():
                 sink.clear()
+        if self.wanted.restores is not None and not self.folder.exists():
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            limits = limits_of(found.channels)
+            restore(
+                self.saving.folder, self.wanted.restores, self.wanted.title, self.folder, self.backbone,
+                setting.sinks, limits,
+            )  # fmt: skip
         self._clear(setting)
         self.folder.mkdir(parents=True, exist_ok=True)
         prepare(setting.sinks)
