@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from tests.backbone.servers import eventually
 from tests.cluster.test_agent import FILE, working
 from tradewind.frontends.deployment.check import load
 from tradewind.runtime.cluster.reports import SiteReport
+from tradewind.runtime.cluster.site_saving import SiteSaving
 from tradewind.runtime.cluster.warned import Warned
 
 SECRET = "Zq-hunter2-hunter2-Qz"
@@ -61,7 +63,8 @@ class Running:
 
     def __init__(self, _, wanted, *__):
         self.wanted, self.said = wanted, ["no column k"]
-        self.links = self.read = self.channels = list
+        self.links = self.read = self.channels = self.origins = list
+        self.saving = SiteSaving(Path())
         self.fragments = self.answers = dict
 
     def warnings(self):

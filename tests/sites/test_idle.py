@@ -13,8 +13,8 @@ import pytest
 import tradewind as tw
 from tests.patience import within
 from tradewind.errors import InputError, RunError
-from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.answers import answer_of
+from tradewind.runtime.deployment import Deployment
 from tradewind.runtime.live import Live
 from tradewind.spark.query import Running
 
