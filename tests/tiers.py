@@ -63,6 +63,7 @@ KEPT = {
     "a killed server": f"{_FAULTS}the_server_killed_in_the_middle",
     "a cut link": f"{_FAULTS}a_cut_link",
     "a move and a split": "tests/cluster/test_workers.py",
+    "a pause and a savepoint": "tests/cluster/test_standing_still.py::test_paused",
     "sites that join, by the README's commands": "tests/cluster/test_readme.py::test_a_cluster_on_one_machine",
     "the demo": "tests/cli/test_commands.py::test_the_demo_computes_its_claims",
     "the documentation's commands": "tests/house/test_docs.py::test_commands_run[",

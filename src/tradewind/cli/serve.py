@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tradewind.cli import private
+from tradewind.cli.apply import outputs_told
 from tradewind.cli.at import FOLDER
 from tradewind.cli.messages import JsonLogs, speaking
 from tradewind.cli.run import Fresh, FullSpeed, Planner, UntilDone
@@ -81,6 +82,8 @@ def serve(  # noqa: PLR0917, the command line's options come as parameters
                 if file is not None and found is not None:
                     text = file.read_text(encoding="utf-8-sig")
                     done = coordinator.apply(text, file.name, planner=planner, until_done=until_done, fresh=fresh)
+                    for line in outputs_told(done):
+                        say(line)
                     parts = len(coordinator.fragments())
                     say(f"{file.name}: epoch {done['epoch']}, {parts} fragments", epoch=done["epoch"], fragments=parts)
                     _hand_out(coordinator, list(found.sites), url, say)

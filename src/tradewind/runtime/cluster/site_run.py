@@ -213,7 +213,7 @@ class SiteRun:
         if sites is None:
             if saving is None:
                 self.saving.forget()
-            else:
+            elif self.saving.key != saving.key:
                 sinks = self._sinks(self._declared(), self.wanted)
                 self.saving.look(saving, self.wanted.title, self.folder, self.backbone, sinks)
             return
