@@ -52,7 +52,9 @@ def test_lines_say_whom_answers_wait_for_and_who_is_idle(tmp_path, monkeypatch: 
     )  # fmt: skip
     for now[0] in (120.0, 122.5, 125.0, 127.5):
         told.say_links(many)
-    one: Any = SimpleNamespace(planned=None, waits=lambda: {"q": {"s/ams": now[0] - 112.0}}, origins=lambda: idle)
+    one: Any = SimpleNamespace(
+        planned=None, waits=lambda: {"q": {"s/ams": now[0] - 112.0}}, origins=lambda: idle, deviations=list
+    )  # fmt: skip
     for now[0] in (130.0, 132.0):
         told.look(one, ())
     one.waits, one.origins = dict, dict

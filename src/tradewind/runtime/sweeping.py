@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+from contextlib import closing
+from pathlib import Path
+
 from tradewind.backbone import catalog
 from tradewind.backbone.channels import delete
 from tradewind.backbone.connection import Connection
@@ -30,3 +34,12 @@ def remove_all(connection: Connection, name: str) -> None:
 def _readers(deployed: Deployed, channel: Channel, site: str) -> set[str]:
     fragments = {one.name for one in deployed.readers(channel.name) if one.site == site}
     return fragments | {subscriber_to(end) for start, end in channel.hops if start == site}
+
+
+def discard(folder: Path, backbone: str) -> None:
+    """Remove all that is left of a deployment at a site: its channels at a server, and its folder, whose name is its
+    title.
+    """
+    with closing(Connection.open(backbone)) as connection:
+        remove_all(connection, folder.name)
+    shutil.rmtree(folder, ignore_errors=True)

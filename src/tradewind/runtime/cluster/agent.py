@@ -32,9 +32,10 @@ from tradewind.runtime.cluster.ending import ended
 from tradewind.runtime.cluster.footprint import disk_free_bytes, memory_bytes
 from tradewind.runtime.cluster.metrics import Sample, of_site
 from tradewind.runtime.cluster.reports import SiteReport
-from tradewind.runtime.cluster.site_run import Place, SiteRun, discard
+from tradewind.runtime.cluster.site_run import Place, SiteRun
 from tradewind.runtime.cluster.workers import home_of
 from tradewind.runtime.saying import Say
+from tradewind.runtime.sweeping import discard
 from tradewind.spark.session import Session, driver_memory, forget, kill_java, lives, start, warm_workers
 from tradewind.trust.identity import Identity
 

@@ -5,17 +5,15 @@ What goes wrong ends the run of the site, which is begun again after a while: al
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
 
-from tradewind.backbone.connection import Connection
 from tradewind.errors import InputError, TradewindError, unknown
 from tradewind.frontends.deployment.deployment import Deployment
 from tradewind.runtime.answers import answer_of, excerpt
@@ -37,13 +35,14 @@ from tradewind.runtime.cluster.reports import (
 )
 from tradewind.runtime.cluster.site_saving import SiteSaving, restore
 from tradewind.runtime.cluster.site_told import Told, answers_of, channels_of, links_of, origins_of, read_of
+from tradewind.runtime.cluster.troubles import FIRST_PAUSE, LONGEST_PAUSE, LONGEST_TEXT, Troubles
 from tradewind.runtime.cluster.warned import Warned
 from tradewind.runtime.places import prepare, refuse_clashes, refuse_foreign, sink_of
 from tradewind.runtime.pushes import Pushes
 from tradewind.runtime.secrets import without_secrets
 from tradewind.runtime.setting import Setting
 from tradewind.runtime.sites import Sites
-from tradewind.runtime.sweeping import remove_all
+from tradewind.runtime.sweeping import discard
 from tradewind.runtime.wiring import Here, Network, limits_of
 from tradewind.spark.query import Report
 from tradewind.spark.session import Session, lives
@@ -52,13 +51,10 @@ from tradewind.spark.sources.bounds import Bounds
 from tradewind.spark.sources.objects import table_of
 from tradewind.spark.sources.reading import check_readable
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 _CHANNELS = 5.0
 """Seconds between two looks at what channels hold."""
 _BATCH = 30.0
 """Seconds that the end of a batch is waited for before it is given up, to be done again."""
-_LONGEST = 2_000
-"""Characters of a problem: what a report may hold."""
 _CALM = 60.0
 """Seconds without a failure after which the next one is taken for the first."""
 
@@ -70,16 +66,6 @@ class Place:
     site: str
     root: Path
     state: Path
-
-
-@dataclass
-class Trouble:
-    """Why a fragment does not go on, when it is to try again, after which pause, and whether it is at that."""
-
-    problem: str
-    again_at: float
-    pause: float
-    tried: bool = False
 
 
 @dataclass
@@ -105,7 +91,7 @@ class SiteRun:
     _batches: dict[str, Report] = field(default_factory=dict)
     _rows: dict[str, int] = field(default_factory=dict)
     _again_at: float = 0.0
-    _pause: float = _FIRST_PAUSE
+    _pause: float = FIRST_PAUSE
     _failed_at: float = float("-inf")
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _pushes: Pushes | None = None
@@ -120,8 +106,7 @@ class SiteRun:
     _braking: Errand | None = None
     _last: Told = field(default_factory=Told)
     """What was told last before it was paused."""
-    _troubles: dict[str, Trouble] = field(default_factory=dict)
-    """By fragment, what it cannot read; until it has done a batch."""
+    _troubles: Troubles = field(default_factory=Troubles)
 
     def __post_init__(self) -> None:
         self.saving = SiteSaving(self.place.state / "savepoints")
@@ -152,7 +137,7 @@ class SiteRun:
                 self._retry(self._sites, now)
                 self.ended = settled and not self._troubles
             if self.problem is not None and now - self._failed_at > _CALM:
-                self.problem, self._pause = None, _FIRST_PAUSE
+                self.problem, self._pause = None, FIRST_PAUSE
             if self._moving is not None:
                 self._moving.look(self.wanted, self._sites)
         except TradewindError as error:
@@ -162,19 +147,12 @@ class SiteRun:
 
     def _retry(self, sites: Sites, now: float) -> None:
         """Note which fragments cannot read what is there, and let them try again after a while, each by itself."""
-        for name, error in sites.failed.items():
-            if name not in self._troubles or self._troubles[name].tried:
-                trouble = self._troubles.get(name)
-                pause = _FIRST_PAUSE if trouble is None else min(trouble.pause * 2, _LONGEST_PAUSE)
-                said = str(error)[:_LONGEST]
-                self._troubles[name] = Trouble(said, now + pause, pause)
-                self.problem, self._failed_at = said, now
-                self.restarts += 1
-        for one in sites.setting.own:
-            trouble = self._troubles.get(one.name)
-            if trouble is not None and not trouble.tried and now >= trouble.again_at:
-                trouble.tried = True
-                sites.again(one)
+        for problem in self._troubles.note(sites.failed, now):
+            self.problem, self._failed_at = problem, now
+            self.restarts += 1
+        own = {one.name: one for one in sites.setting.own}
+        for name in tuple(self._troubles.due(now)):
+            sites.again(own[name])
 
     def adapt(self, wanted: Wanted) -> None:
         """Go on with what is wanted now: it has the same title. What comes from elsewhere for it is fetched first."""
@@ -189,8 +167,7 @@ class SiteRun:
         here = {one.name for one in self.wanted.deployed.fragments if one.site == self.place.site}
         for gone in set(self._done_at) - here:
             del self._done_at[gone]
-        for gone in set(self._troubles) - here:
-            del self._troubles[gone]
+        self._troubles.keep(here)
         with self._lock:
             self._heat.forget(here)
         if self._sites is None or self.wanted.paused:
@@ -305,14 +282,14 @@ class SiteRun:
         # Databases and their libraries quote what they were given; the problem is told to the whole cluster.
         with suppress(TradewindError):  # a text that cannot be read names no secrets
             problem = without_secrets(problem, self.wanted.declared(self.place.root))
-        self.problem, self._failed_at = problem[:_LONGEST], now
+        self.problem, self._failed_at = problem[:LONGEST_TEXT], now
         self.restarts += 1
         self._again_at = now + self._pause
-        self._pause = min(self._pause * 2, _LONGEST_PAUSE)
+        self._pause = min(self._pause * 2, LONGEST_PAUSE)
         try:
             self.stop()
         except Exception as error:  # noqa: BLE001 - what is broken may also break on its way out
-            self.problem = f"{problem[: _LONGEST - 100]} (and while it was stopped: {type(error).__name__})"
+            self.problem = f"{problem[: LONGEST_TEXT - 100]} (and while it was stopped: {type(error).__name__})"
 
     def _declared(self) -> Deployment:
         return self._bounded(self.wanted)
@@ -342,7 +319,7 @@ class SiteRun:
 
     def _note(self, report: Report) -> None:
         self._warned.note(report.warnings)
-        self._troubles.pop(report.fragment, None)
+        self._troubles.over(report.fragment)
         with self._lock:
             self._batches[report.fragment] = report
             now = self.clock()
@@ -373,8 +350,8 @@ class SiteRun:
             last = batches.get(one.name)
             there = sites is not None and one.name in sites.running
             ended = sites is not None and one.name in sites.closed
-            problem = trouble.problem if (trouble := self._troubles.get(one.name)) is not None else self.problem
-            works = there and trouble is None
+            trouble = self._troubles.problem_of(one.name)
+            problem, works = trouble or self.problem, there and trouble is None
             state = "ended" if ended else "running" if works else "failed" if problem is not None else "starting"
             state = "paused" if self._paused else state
             found[one.name] = FragmentTold.model_validate({
@@ -466,12 +443,3 @@ class SiteRun:
     def refused(self) -> int:
         """Requests over links that asked for what they may not have."""
         return 0 if self._sites is None else self._sites.wiring.refused
-
-
-def discard(folder: Path, backbone: str) -> None:
-    """Remove all that is left of a deployment at a site: its channels at a server, and its folder, whose name is its
-    title.
-    """
-    with closing(Connection.open(backbone)) as connection:
-        remove_all(connection, folder.name)
-    shutil.rmtree(folder, ignore_errors=True)
