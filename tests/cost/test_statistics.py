@@ -21,7 +21,7 @@ from tradewind.algebra.schema import parse_schema
 from tradewind.algebra.tables import Table
 from tradewind.algebra.windows import ValueWindow
 from tradewind.cost.declared import Declared, OriginFigures, QueryFigures, StreamFigures
-from tradewind.cost.packed import Values, column_bytes, sent_bytes
+from tradewind.cost.packed import Values, column_bytes, commit_bytes, heads_bytes, part_frame_bytes
 from tradewind.cost.statistics import Statistics
 from tradewind.errors import InputError
 
@@ -176,8 +176,9 @@ def test_a_partial_ships_the_groups_of_each_batch() -> None:
     assert once.rows_per_second == pytest.approx(uniform(6_000, 1_000) / 60)
     assert flow(partial, "fresh").flush_seconds == 10  # 30 seconds / 3
     assert often.lifted_per_second == 100
-    beside = sent_bytes(1 + 3 + 1) / 10
     columns = sum(column.bytes for column in often.columns.values())
+    heads = heads_bytes(1 + 3 + 1, often.rows_per_second * 10, columns)
+    beside = (heads + part_frame_bytes() + commit_bytes(1)) / 10
     assert often.bytes_per_second == pytest.approx(often.rows_per_second * columns + beside)
 
 

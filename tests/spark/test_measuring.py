@@ -118,7 +118,7 @@ def test_rates_values_and_skews_are_recovered(tmp_path, format_):
     assert "latency" not in stream.distinct
     assert "bytes" not in stream.skew
     batch = log(10_000, 50).to_batches()[0]
-    assert stream.origins["ams"].row_bytes == pytest.approx(len(packed(batch)) / 10_000, rel=0.05)
+    assert stream.looked_at["ams"].row_bytes == pytest.approx(len(packed(batch)) / 10_000, rel=0.05)
     assert lines[0].startswith("requests at ams: 2")
     assert " rows/s over 7 minutes, " in lines[0]
     assert " values of domain (skew 1.1), 4 values of status (skew 3" in lines[-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from tradewind.algebra.operators.core import Source
 from tradewind.algebra.types import MICROS, DataType
@@ -15,11 +16,13 @@ from tradewind.cost.declared import (
     LEAST_FLUSH_SECONDS,
     ROWS_PER_SECOND,
     Declared,
+    OriginFigures,
     QueryFigures,
     StreamFigures,
 )
 from tradewind.cost.flow import Figures
 from tradewind.errors import InputError, unknown
+from tradewind.frontends.deployment.deployment import Backlog
 
 _ENDLESS = ("TIMESTAMP", "DOUBLE", "FLOAT", "STRUCT", "ARRAY", "STATE", "INTERVAL")
 """Types whose values are taken to differ in every row."""
@@ -49,19 +52,18 @@ class Assumptions:
         """Remember that something was assumed."""
         self._warnings.setdefault(text)
 
-    def origins(self, source: Source) -> dict[str, tuple[float, float | None]]:
-        """Rows per second, and bytes per row where they are declared, at each origin that a source reads."""
+    def origins(self, source: Source) -> dict[str, OriginFigures]:
+        """What is known of each origin that a source reads; its rate is there, be it assumed."""
         figures = self.declared.streams.get(source.stream, StreamFigures())
         names = source.origins or tuple(figures.origins) or ("",)
         found = {}
         for name in dict.fromkeys(names):
             at = f"stream {source.stream!r}" + (f" at {name!r}" if name else "")
-            origin = figures.origins.get(name)
-            rate = origin.rows_per_second if origin is not None else None
-            weight = origin.row_bytes if origin is not None else None
-            if rate is None:
+            origin = figures.origins.get(name, OriginFigures())
+            if origin.rows_per_second is None:
                 self.warn(f"{at} has no rows_per_second: {ROWS_PER_SECOND:,.0f} rows/s are assumed.")
-            found[name] = (ROWS_PER_SECOND if rate is None else rate, weight)
+                origin = replace(origin, rows_per_second=ROWS_PER_SECOND)
+            found[name] = origin
         return found
 
     def predicted(self, stream: str, origin: str, weight: float) -> None:
@@ -82,10 +84,27 @@ class Assumptions:
             self.warn(f"stream {stream!r} has no distinct count of {name!r}: {DISTINCT:,.0f} values are assumed.")
         return DISTINCT
 
-    def flush_seconds(self, window: Window | None) -> float:
-        """The time between two batches of partials: as given, or as often as the wish asks, or once a window."""
+    def backlog(self, streams: Iterable[tuple[str, str]]) -> Backlog | None:
+        """In how many micro-batches some streams at their origins are read to their end; None if that is not known of
+        each. The one with the most takes longest.
+        """
+        found = []
+        for stream, origin in streams:
+            figures = self.declared.streams.get(stream, StreamFigures()).origins.get(origin, OriginFigures())
+            if figures.looked_at is None or figures.looked_at.backlog is None:
+                return None
+            found.append(figures.looked_at.backlog)
+        return max(found, key=lambda backlog: backlog.batches / backlog.seconds, default=None)
+
+    def flush_seconds(self, window: Window | None, streams: Iterable[tuple[str, str]] = ()) -> float:
+        """The time between two batches of partials: as given, as what is there is read, or as often as the wish asks,
+        or once a window.
+        """
         if self._flush is not None:
             return self._flush
+        backlog = self.backlog(streams)
+        if backlog is not None:
+            return backlog.seconds / backlog.batches
         size = length(window)
         wish = self._query.fresh_seconds
         if wish is None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tradewind.algebra.types import MICROS
-from tradewind.frontends.deployment.deployment import Deployment
+from tradewind.frontends.deployment.deployment import Deployment, LookedAt
 
 ROWS_PER_SECOND = 1_000.0
 """The rate of a stream at an origin that declares none."""
@@ -34,6 +34,8 @@ class OriginFigures:
 
     rows_per_second: float | None = None
     row_bytes: float | None = None
+    looked_at: LookedAt | None = None
+    """What a look at its data told besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,10 @@ def declared_statistics(deployment: Deployment) -> Declared:
     """The figures in a deployment; no data is looked at."""
     streams = {
         name: StreamFigures(
-            {site: OriginFigures(origin.rows_per_second, origin.row_bytes) for site, origin in stream.origins.items()},
+            {
+                site: OriginFigures(origin.rows_per_second, origin.row_bytes, stream.looked_at.get(site))
+                for site, origin in stream.origins.items()
+            },
             {column: float(count) for column, count in stream.distinct.items()},
             dict(stream.skew),
         )

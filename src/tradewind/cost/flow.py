@@ -35,6 +35,8 @@ class Figures:
     scale: float = 1.0
     """What the declared weight of a row is over the predicted one: for what else is made of this column."""
     windows: Windows | None = None
+    fresh: float | None = None
+    """Bytes of a value that is new in its batch, where that was measured."""
 
     def narrowed(self, share: float, condition: str) -> Figures:
         """The column behind a condition on it alone that keeps a share of its values."""
@@ -56,7 +58,13 @@ class Flow:
     lifted_per_second: float = 0.0
     """For partials: the rows, once for each of their windows, that they stand for; otherwise its own rows."""
     beside_per_second: float = 0.0
-    """Bytes of its batches beside their rows."""
+    """Bytes of its batches beside their rows' columns: `sending` works them out."""
+    due: float = 0.0
+    """Bytes of a row that say by when it is final, where no column does."""
+    read_per_second: float = 0.0
+    """The rows that are read at its origins: where there are none, there is no batch."""
+    declared: bool = False
+    """Whether the weight of its origins' rows was declared, as all that they take on a link."""
 
     @property
     def bytes_per_second(self) -> float:
@@ -116,4 +124,11 @@ def pooled(members: list[Figures], parts: list[float], lifted: list[float]) -> F
         pool=pool,
         whole=("+".join(sorted(wholes)), sum(wholes.values())) if known else first.whole,
         scale=sum(part * one.scale for part, one in zip(lifted, members, strict=True)),
+        fresh=_mean([one.fresh for one in members], lifted),
     )
+
+
+def _mean(values: list[float | None], parts: list[float]) -> float | None:
+    """The mean of values with such shares; None where one is not known."""
+    known = [value for value in values if value is not None]
+    return sum(part * value for part, value in zip(parts, known, strict=True)) if len(known) == len(values) else None

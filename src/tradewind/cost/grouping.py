@@ -27,10 +27,10 @@ from tradewind.cost.assumptions import Assumptions
 from tradewind.cost.declared import DISTINCT
 from tradewind.cost.flow import Figures, Flow, Windows
 from tradewind.cost.groups import expected_groups, group_sizes
-from tradewind.cost.packed import Values, column_bytes, sent_bytes, window_bytes
+from tradewind.cost.packed import Values, column_bytes, window_bytes
 from tradewind.cost.rows import Inputs
 from tradewind.cost.selectivity import count_values
-from tradewind.cost.states import Group, answer_bytes, leaves, state_bytes
+from tradewind.cost.states import Group, answer_bytes, state_bytes
 
 _SLICES = 8
 """Windows that see a part of a batch are looked at in so many sizes of it."""
@@ -115,8 +115,8 @@ def _key_figures(flow: Flow, schema: Schema, keys: Sequence[str], batch: Batch) 
             met = None
             if column.distinct is not None:
                 met = min(batch.groups, expected_groups(batch.in_window, [(column.distinct, column.skew)]))
-            values = Values(column.distinct, column.skew, max(1.0, batch.groups), met)
-            weight = column.scale * column_bytes(type_, values)
+            values = Values(column.distinct, column.skew, max(1.0, batch.groups), met, new_bytes=column.fresh)
+            weight = (column.scale if column.fresh is None else 1.0) * column_bytes(type_, values)
         found[key] = replace(column, bytes=weight)
     return found
 
@@ -127,12 +127,11 @@ def _window_weight(type_: DataType, windows: Windows, batch: Batch) -> float:
     return both if type_.name == "STRUCT" else both / 2
 
 
-def _flow(batch: Batch, columns: dict[str, Figures], schema: Schema, below: Flow, lifted: float | None) -> Flow:
+def _flow(batch: Batch, columns: dict[str, Figures], below: Flow, lifted: float | None) -> Flow:
+    """The groups of batches. By when they are final hardly takes anything: it is the same in all groups of a window."""
     rows = batch.groups / batch.seconds
-    beside = sent_bytes(sum(leaves(type_) for _, type_ in schema.columns)) / batch.seconds
-    # A batch without any row is not sent.
-    sent = -math.expm1(-batch.rows) if batch.rows < 30 else 1.0
-    return Flow(rows, columns, below.streams, batch.seconds, rows if lifted is None else lifted, beside * sent)
+    lifted = rows if lifted is None else lifted
+    return Flow(rows, columns, below.streams, batch.seconds, lifted, read_per_second=below.read_per_second)
 
 
 def partial(node: Partial, inputs: Inputs, assumed: Assumptions) -> Flow:
@@ -143,7 +142,7 @@ def partial(node: Partial, inputs: Inputs, assumed: Assumptions) -> Flow:
         values, skew = _argument(call, flow)
         value = node.schema.type_of(name).fields[0][1]
         columns[name] = Figures(batch.mean(partial_(state_bytes, call, value), values, skew), values, skew)
-    return _flow(batch, columns, node.schema, inputs[0], flow.lifted_per_second)
+    return _flow(batch, columns, inputs[0], flow.lifted_per_second)
 
 
 def aggregate(node: Aggregate, inputs: Inputs, assumed: Assumptions) -> Flow:
@@ -158,14 +157,14 @@ def aggregate(node: Aggregate, inputs: Inputs, assumed: Assumptions) -> Flow:
         values, skew = _argument(call, flow)
         group = Group(batch.group, _different(values, skew, batch.group))
         columns[name] = Figures(answer_bytes(call, node.schema.type_of(name), group))
-    return _flow(batch, columns, node.schema, inputs[0], None)
+    return _flow(batch, columns, inputs[0], None)
 
 
 def _grouped(node: Aggregate | Partial, below: Flow, assumed: Assumptions) -> tuple[Flow, Batch, tuple[str, ...]]:
     flow, times = _windowed(node.window, below)
     flow = replace(flow, lifted_per_second=below.rows_per_second * times)
     keys = (*node.keys, WINDOW) if isinstance(node.window, TimeWindow | ValueWindow) else node.keys
-    seconds = assumed.flush_seconds(node.window)
+    seconds = assumed.flush_seconds(node.window, below.streams)
     return flow, _batch(flow, node.schema, keys, seconds, assumed), keys
 
 
@@ -177,7 +176,7 @@ def _counted(node: Aggregate, window: CountedWindow, flow: Flow) -> Flow:
     columns[WINDOW] = Figures(column_bytes(node.schema.type_of(WINDOW)))
     for name, call in node.functions:
         columns[name] = Figures(answer_bytes(call, node.schema.type_of(name), group))
-    return Flow(rows, columns, flow.streams, lifted_per_second=rows)
+    return Flow(rows, columns, flow.streams, lifted_per_second=rows, read_per_second=flow.read_per_second)
 
 
 def combine(node: Combine, inputs: Inputs, assumed: Assumptions) -> Flow:
@@ -193,14 +192,14 @@ def merge(node: Merge, inputs: Inputs, assumed: Assumptions) -> Flow:
 
 
 def _together(node: Combine | Merge, flow: Flow, keys: tuple[str, ...], assumed: Assumptions) -> Flow:
-    seconds = flow.flush_seconds if flow.flush_seconds is not None else assumed.flush_seconds(None)
+    seconds = flow.flush_seconds if flow.flush_seconds is not None else assumed.flush_seconds(None, flow.streams)
     batch = _batch(flow, node.schema, keys, seconds, assumed)
     columns = _key_figures(flow, node.schema, keys, batch)
     for name, call in node.functions:
         state = flow.columns[name]
         weigh = partial_(state_bytes, call, node.schema.type_of(name).fields[0][1])
         columns[name] = replace(state, bytes=batch.mean(weigh, state.distinct, state.skew))
-    return _flow(batch, columns, node.schema, flow, flow.lifted_per_second)
+    return _flow(batch, columns, flow, flow.lifted_per_second)
 
 
 def finish(node: Finish, inputs: Inputs, _: Assumptions) -> Flow:
@@ -212,28 +211,20 @@ def finish(node: Finish, inputs: Inputs, _: Assumptions) -> Flow:
         state = flow.columns[name]
         group = Group(rows, _different(state.distinct, state.skew, rows))
         columns[name] = Figures(answer_bytes(call, node.schema.type_of(name), group))
-    beside = 0.0
-    if flow.flush_seconds is not None:
-        beside = sent_bytes(sum(leaves(type_) for _, type_ in node.schema.columns)) / flow.flush_seconds
-    return replace(
-        flow,
-        columns=columns,
-        lifted_per_second=flow.rows_per_second,
-        beside_per_second=min(beside, flow.beside_per_second),
-    )
+    return replace(flow, columns=columns, lifted_per_second=flow.rows_per_second)
 
 
 def top(node: Top, inputs: Inputs, assumed: Assumptions) -> Flow:
     """At most k rows for each group that changed in a batch."""
     (flow,) = inputs
-    seconds = flow.flush_seconds if flow.flush_seconds is not None else assumed.flush_seconds(None)
+    seconds = flow.flush_seconds if flow.flush_seconds is not None else assumed.flush_seconds(None, flow.streams)
     plain = replace(flow, lifted_per_second=flow.rows_per_second)
     groups = _batch(plain, node.schema, node.per, seconds, assumed).groups
     rows = min(flow.rows_per_second, node.k * groups / seconds)
     columns = dict(flow.columns)
     if node.rank is not None:
         columns[node.rank] = Figures(column_bytes(INT, Values(node.k)), float(node.k))
-    return Flow(rows, columns, flow.streams, seconds, rows, flow.beside_per_second)
+    return Flow(rows, columns, flow.streams, seconds, rows, due=flow.due, read_per_second=flow.read_per_second)
 
 
 def _argument(call: AggregateCall, flow: Flow) -> tuple[float | None, float]:

@@ -12,10 +12,8 @@ from tradewind.algebra.types import MICROS, TIMESTAMP
 from tradewind.cost.assumptions import Assumptions
 from tradewind.cost.declared import BAND_SHARE, HORIZON_SECONDS
 from tradewind.cost.flow import Figures, Flow
-from tradewind.cost.packed import sent_bytes
 from tradewind.cost.rows import Inputs
 from tradewind.cost.selectivity import count_values, share
-from tradewind.cost.states import leaves
 
 
 def joined(node: Join, inputs: Inputs, assumed: Assumptions) -> Flow:
@@ -37,13 +35,19 @@ def joined(node: Join, inputs: Inputs, assumed: Assumptions) -> Flow:
     columns = {**left.columns, **right.columns}
     for a, b in node.keys:
         columns[a], columns[b] = _shared(left.columns[a], right.columns[b])
-    found = Flow(rows, columns, left.streams | right.streams, lifted_per_second=rows)
+    found = Flow(
+        rows,
+        columns,
+        left.streams | right.streams,
+        lifted_per_second=rows,
+        due=max(left.due, right.due),
+        read_per_second=left.read_per_second + right.read_per_second,
+        declared=left.declared and right.declared,
+    )
     if left.flush_seconds is None or right.flush_seconds is None:
         return found
     # What comes in batches on both sides goes on in batches.
-    seconds = min(left.flush_seconds, right.flush_seconds)
-    beside = sent_bytes(sum(leaves(type_) for _, type_ in node.schema.columns)) / seconds
-    return replace(found, flush_seconds=seconds, beside_per_second=beside * min(1.0, rows * seconds))
+    return replace(found, flush_seconds=min(left.flush_seconds, right.flush_seconds))
 
 
 def _shared(left: Figures, right: Figures) -> tuple[Figures, Figures]:

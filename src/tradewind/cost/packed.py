@@ -9,19 +9,27 @@ measures; docs/statistics.md says how well they fit.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tradewind.algebra.types import BOOLEAN, DOUBLE, FLOAT, TIMESTAMP, DataType
 from tradewind.cost.groups import bits_of, expected_groups
 
 BATCH_ROWS = 10_000.0
 """The rows of a batch where nothing else is known."""
-BATCH_BYTES = 115.0
-"""What a short batch weighs without its columns: heads and end, deflated. In long ones it does not matter."""
-BATCH_COLUMN_BYTES = 10.0
-"""What each column adds to the heads of a short batch: its name, its type, its buffers' places."""
-MESSAGES_BYTES = 460.0
-"""What a batch weighs beside its rows on its way over a link: the frame of its part, and its commit with the marks."""
+RUN_ROWS = 4_096.0
+"""The rows of the runs of data that are packed to measure how wide columns are."""
+BATCH_BYTES, BATCH_COLUMN_BYTES = 115.0, 10.0
+"""What a short batch weighs without its columns, heads and end, deflated; and what each column adds to that: its name,
+its type, its buffers' places.
+"""
+LONG_BATCH_BYTES, LONG_BATCH_COLUMN_BYTES = 216.0, 128.0
+"""The same of a long batch, whose heads are not deflated."""
+SHORT_BYTES = 64_000.0
+"""Batches are short as long as they have fewer bytes than this before they are packed."""
+FRAME_BYTES = 190.0
+"""What is around a part on a link: its subject, its stream, its checksum. Names are taken to have some 8 letters."""
+COMMIT_BYTES, COMMIT_ORIGIN_BYTES = 280.0, 10.0
+"""A commit on a link, and what each origin adds to it: its name and its watermark, deflated."""
 CONSTANT = 0.002
 """A value that is the same in all rows of a batch, or follows its like in a sorted column."""
 FRESH_TEXT = 6.0
@@ -46,6 +54,8 @@ UNKNOWN_BITS = {"TINYINT": 6.0, "SMALLINT": 9.0, "INT": 11.0, "BIGINT": 15.0, "D
 DECIMAL_DIGITS = 5
 """The digits of a decimal that are in use, where nothing is known."""
 _WIDTHS = {"TINYINT": 1.0, "SMALLINT": 2.0, "INT": 4.0, "BIGINT": 8.0, "DATE": 4.0, "DECIMAL": 16.0, "INTERVAL": 8.0}
+_PLAIN_COLUMN = 8.0
+"""About what a value takes before it is packed."""
 _FORGOTTEN = 5_000.0
 """Of about so many different long values in turn, the compressor finds half again."""
 
@@ -61,6 +71,8 @@ class Values:
     rows: float = BATCH_ROWS
     met: float | None = None
     ordered: bool = False
+    new_bytes: float | None = None
+    """Bytes of a value that is new in its batch, where it begins included; what its type costs where it is None."""
 
     @property
     def bits(self) -> float | None:
@@ -129,6 +141,9 @@ def _lost(values: Values) -> float:
 
 def fresh_bytes(type_: DataType, values: Values = UNKNOWN) -> float:
     """Bytes of a value that is new in its batch, without those that say where it begins."""
+    if values.new_bytes is not None:
+        placed = offset_bytes(values.rows) if type_.name in ("STRING", "BINARY") else 0.0
+        return max(CONSTANT, values.new_bytes - placed)
     if type_ in FRESH_FRACTION:
         return FRESH_FRACTION[type_]
     if type_ == TIMESTAMP:
@@ -153,6 +168,30 @@ def batch_bytes(columns: int) -> float:
     return BATCH_BYTES + BATCH_COLUMN_BYTES * columns
 
 
-def sent_bytes(columns: int) -> float:
-    """What a batch with so many columns weighs without its rows when it crosses a link."""
-    return batch_bytes(columns) + MESSAGES_BYTES
+def short_run_bytes(row: float, fresh: float, values: Values) -> float:
+    """Bytes per row of a column in a batch of few rows: there more values are new than in the long runs that it was
+    measured in, where a row took `row` bytes and a new value takes `fresh`.
+    """
+    newer = values.fresh - replace(values, rows=RUN_ROWS, met=None).fresh
+    return row + max(0.0, newer) * max(0.0, fresh - row)
+
+
+def heads_bytes(columns: int, rows: float, row_bytes: float) -> float:
+    """What a batch of so many rows and columns weighs beside its rows: it is packed as a short or as a long one, as is
+    less.
+    """
+    short, long = batch_bytes(columns), LONG_BATCH_BYTES + LONG_BATCH_COLUMN_BYTES * columns
+    plain = rows * max(_PLAIN_COLUMN * columns, row_bytes)
+    if plain >= SHORT_BYTES:
+        return long
+    return min(long, short)
+
+
+def part_frame_bytes() -> float:
+    """What is around the rows of a batch when they cross a link."""
+    return FRAME_BYTES
+
+
+def commit_bytes(origins: int) -> float:
+    """What the commit of a batch weighs when it crosses a link, with the watermarks of so many origins."""
+    return COMMIT_BYTES + COMMIT_ORIGIN_BYTES * origins

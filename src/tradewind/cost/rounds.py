@@ -16,8 +16,6 @@ from tradewind.algebra.types import MICROS
 from tradewind.cost.assumptions import Assumptions
 from tradewind.cost.flow import Flow
 from tradewind.cost.groups import expected_groups
-from tradewind.cost.packed import sent_bytes
-from tradewind.cost.states import leaves
 from tradewind.cost.thresholds import Expected, expected_rounds
 from tradewind.rewrites.partials import partials
 from tradewind.rewrites.rounds import Rounds
@@ -46,13 +44,12 @@ class Given:
             most = max(1.0, self.groups)
             columns = {n: replace(c, distinct=min(most, c.distinct or most)) for n, c in columns.items()}
         rows = self.rows_per_second
-        beside = sent_bytes(sum(leaves(type_) for _, type_ in self.node.schema.columns)) / self.seconds
-        return Flow(rows, columns, general.streams, self.seconds, rows, beside * min(1.0, rows * self.seconds))
+        return Flow(rows, columns, general.streams, self.seconds, rows, read_per_second=general.read_per_second)
 
 
 def given(rounds: Rounds, flow: Callable[[Operator], Flow], assumed: Assumptions) -> Iterator[Given]:
     """What each part of the rounds gives that may travel, inputs first."""
-    seconds = assumed.flush_seconds(rounds.window)
+    seconds = assumed.flush_seconds(rounds.window, flow(rounds.whole).streams)
     size, step = rounds.window.size / MICROS, rounds.window.step / MICROS
     rows = [flow(part).rows_per_second * size for part in rounds.parts]
     sets, keys = _sets(rounds, flow(rounds.whole.input), sum(rows), assumed)

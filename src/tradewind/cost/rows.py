@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 from tradewind.algebra.expressions.printing import print_expression
@@ -13,11 +14,12 @@ from tradewind.algebra.operators.stored import Read, Update
 from tradewind.algebra.schema import Schema
 from tradewind.algebra.types import MICROS, DataType
 from tradewind.cost.assumptions import Assumptions
-from tradewind.cost.declared import HORIZON_SECONDS, READ_ROWS, StreamFigures
+from tradewind.cost.declared import HORIZON_SECONDS, READ_ROWS, OriginFigures, StreamFigures
 from tradewind.cost.flow import Figures, Flow, Windows, pooled, shares
 from tradewind.cost.groups import expected_groups
 from tradewind.cost.packed import CONSTANT, Values, column_bytes
 from tradewind.cost.selectivity import count_values, share
+from tradewind.frontends.deployment.deployment import LookedAt
 
 Inputs = tuple[Flow, ...]
 
@@ -28,17 +30,48 @@ def source(node: Source, _: Inputs, assumed: Assumptions) -> Flow:
     """The declared rates added up; the declared weight of a row is spread over its columns as predicted."""
     figures = assumed.declared.streams.get(node.stream, StreamFigures())
     origins = assumed.origins(node)
-    rows = sum(rate for rate, _ in origins.values())
+    rates = [origin.rows_per_second or 0.0 for origin in origins.values()]
+    rows, parts = sum(rates), shares(rates)
     plain = {name: _source_column(node.stream, name, type_, figures) for name, type_ in node.schema.columns}
-    predicted = sum(column.bytes for column in plain.values())
-    weight = 0.0
-    for name, (rate, declared) in origins.items():
-        if declared is None:
-            assumed.predicted(node.stream, name, predicted)
-        weight += (rate / rows if rows > 0 else 1 / len(origins)) * (predicted if declared is None else declared)
-    scale = weight / predicted
-    columns = {name: replace(column, bytes=column.bytes * scale, scale=scale) for name, column in plain.items()}
-    return Flow(rows, columns, frozenset((node.stream, name) for name in origins), lifted_per_second=rows)
+    weighed = []
+    for name, origin in origins.items():
+        if origin.row_bytes is None and (origin.looked_at is None or origin.looked_at.row_bytes is None):
+            assumed.predicted(node.stream, name, sum(column.bytes for column in plain.values()))
+        weighed.append(_weighed(plain, origin))
+    columns = {name: pooled([one[name] for one in weighed], parts, parts) for name in plain}
+    time = node.schema.time
+    return Flow(
+        rows,
+        columns,
+        frozenset((node.stream, name) for name in origins),
+        lifted_per_second=rows,
+        due=columns[time].bytes if time is not None else 0.0,
+        read_per_second=rows,
+        declared=all(origin.row_bytes is not None for origin in origins.values()),
+    )
+
+
+def _weighed(plain: Mapping[str, Figures], origin: OriginFigures) -> dict[str, Figures]:
+    """The columns as they are at an origin: as wide as they were measured, and together as heavy as is known."""
+    looked_at = origin.looked_at or LookedAt()
+    widths = looked_at.widths
+    bytes_ = {name: widths[name].row if name in widths else column.bytes for name, column in plain.items()}
+    total = sum(bytes_.values())
+    if origin.row_bytes is not None:
+        scale = dict.fromkeys(plain, origin.row_bytes / total)
+    else:
+        # What is known of the whole row and not of its columns, the others account for.
+        unseen = sum(weight for name, weight in bytes_.items() if name not in widths)
+        rest = 1.0
+        if looked_at.row_bytes is not None and unseen > 0:
+            rest = max(0.0, looked_at.row_bytes - (total - unseen)) / unseen
+        scale = {name: 1.0 if name in widths else rest for name in plain}
+    found = {}
+    for name, column in plain.items():
+        weight = bytes_[name] * scale[name]
+        fresh = widths[name].fresh * scale[name] if name in widths else None
+        found[name] = replace(column, bytes=weight, scale=weight / column.bytes if column.bytes else 1.0, fresh=fresh)
+    return found
 
 
 def _source_column(stream: str, name: str, type_: DataType, figures: StreamFigures) -> Figures:
@@ -118,7 +151,9 @@ def united(node: Union, inputs: Inputs, _: Assumptions) -> Flow:
         frozenset().union(*(flow.streams for flow in inputs)),
         max(flushes, default=None),
         sum(flow.lifted_per_second for flow in inputs),
-        sum(flow.beside_per_second for flow in inputs),
+        due=sum(part * flow.due for part, flow in zip(parts, inputs, strict=True)),
+        read_per_second=sum(flow.read_per_second for flow in inputs),
+        declared=all(flow.declared for flow in inputs),
     )
 
 
@@ -156,4 +191,4 @@ def resampled(node: Resample, inputs: Inputs, assumed: Assumptions) -> Flow:
     else:
         rows = expected_groups(flow.rows_per_second * heard, keys) / step
     kept = {name: values.get(name, flow.columns[name]) for name in node.schema.names}
-    return Flow(rows, kept, flow.streams, lifted_per_second=rows)
+    return Flow(rows, kept, flow.streams, lifted_per_second=rows, due=flow.due, read_per_second=flow.read_per_second)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from tradewind.algebra.operators.aggregation import Aggregate, Combine, Finish, Merge, Partial
@@ -20,6 +21,7 @@ from tradewind.cost.assumptions import Assumptions
 from tradewind.cost.declared import Declared
 from tradewind.cost.flow import Flow
 from tradewind.cost.rounds import given
+from tradewind.cost.sending import sent
 from tradewind.cost.work import microseconds
 from tradewind.errors import InternalError
 from tradewind.rewrites.rounds import Rounds
@@ -78,7 +80,8 @@ class Statistics:
     def expect(self, rounds: Rounds) -> None:
         """From now on, know what the rounds of a threshold top give: how many groups reach a threshold."""
         for part in given(rounds, self.flow, self._assumed):
-            self._flows[part.node.fingerprint] = part.flow(self.flow(part.like or part.node))
+            flow = part.flow(self.flow(part.like or part.node))
+            self._flows[part.node.fingerprint] = sent(flow, part.node.schema, self._assumed)
 
     def _work_out(self, node: Operator) -> Flow:
         if isinstance(node, Derived):
@@ -87,7 +90,15 @@ class Statistics:
         rule = _RULES.get(type(node))
         if rule is None:
             raise InternalError(f"nothing is known of what flows out of {node.kind}.")
-        return rule(node, tuple(self._flows[child.fingerprint] for child in node.inputs), self._assumed)
+        inputs = tuple(self._flows[child.fingerprint] for child in node.inputs)
+        flow = rule(node, inputs, self._assumed)
+        if isinstance(node, Union):
+            # It does not matter where rows are brought together, as long as nothing is made of them there.
+            return replace(flow, beside_per_second=sum(one.beside_per_second for one in inputs))
+        if isinstance(node, Source) and len(flow.streams) > 1:
+            each = (self.flow(replace(node, origins=(origin,))) for _, origin in flow.streams)
+            return replace(flow, beside_per_second=sum(one.beside_per_second for one in each))
+        return sent(flow, node.schema, self._assumed)
 
     def cores(self, node: Operator) -> float:
         """How many cores an operator keeps busy; one that stands for others, as many as the last of those."""

@@ -93,7 +93,7 @@ class Live:
         self.site = self._found.one_site
         self.planned: Planned | None = None
         if self.site is None:
-            self.planned = planned(self._found, planner or "exact", state=self.state)
+            self.planned = planned(self._found, planner or "exact", state=self.state, until_done=until_done)
         claim(self.state, self._identity(written))
         reports = on_batch or (lambda _: None)
         self._pushes = Pushes(self.state)
@@ -270,7 +270,8 @@ class Live:
         with self._runner.wiring.held() as whole:
             known = earlier(self.state, more)
             channels = whole if known is None else known.channels
-            planned = self.planned.besides(wanted, channels, state=self.state)
+            until_done = self._runner.setting.until_done
+            planned = self.planned.besides(wanted, channels, state=self.state, until_done=until_done)
             if known is None:
                 refuse_foreign(sinks)
             else:

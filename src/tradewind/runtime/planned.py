@@ -71,9 +71,11 @@ class Planned:
         first = (self.report.plan, self.report.network, self.report.contents)
         return [first, *((one.plan, one.network, one.contents) for one in self.attached)]
 
-    def besides(self, found: Deployment, channels: Container[str], *, state: Path | None = None) -> Planned:
+    def besides(
+        self, found: Deployment, channels: Container[str], *, state: Path | None = None, until_done: bool = False
+    ) -> Planned:
         """The same with the queries of `found` that are new; they may take from some `channels` what they hold."""
-        known, figures = measured(found, _base(found), state)
+        known, figures = measured(found, _base(found), state, until_done=until_done)
         # Those that run may be approximate: that is how they were planned.
         known = replace(known, queries={**known.queries, **self.report.chosen.problem.deployment.queries})
         had = {place: name for place, name in self.deployed.had.items() if name in channels}
@@ -84,9 +86,14 @@ class Planned:
         return Planned(self.report, deployed, every, (*self.figures, *figures), (*self.attached, new))
 
 
-def planned(found: Deployment, planner: str = "exact", *, state: Path | None = None) -> Planned:
-    """Plan a deployment and cut the plan. What it does not declare of its streams is measured, once for a state."""
-    known, figures = measured(found, _base(found), state)
+def planned(
+    found: Deployment, planner: str = "exact", *, state: Path | None = None, until_done: bool = False
+) -> Planned:
+    """Plan a deployment and cut the plan. What it does not declare of its streams is measured, once for a state.
+
+    A run that reads what is there and ends has other micro-batches than one that goes on.
+    """
+    known, figures = measured(found, _base(found), state, until_done=until_done)
     report = Report(choose_within_errors(known, planner))
     deployed = cut(report.plan, report.network, report.contents)
     return Planned(report, deployed, intervals(deployed, _wishes(found)), figures)

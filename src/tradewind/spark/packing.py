@@ -40,6 +40,13 @@ def weight(batch: pa.RecordBatch) -> int:
     return len(_streamed(plain, _LONG)) - len(_streamed(empty, _LONG))
 
 
+def width(values: pa.Array) -> float:
+    """The bytes of a column's values by themselves in a long part."""
+    batch = _bare(pa.RecordBatch.from_arrays([values], names=["a"]))
+    least = batch.slice(0, 1).take(pa.array([0] if batch.num_rows else [], pa.int64()))
+    return float(max(0, len(_streamed(batch, _LONG)) - len(_streamed(least, _LONG))))
+
+
 def _streamed(batch: pa.RecordBatch, options: pa.ipc.IpcWriteOptions) -> pa.Buffer:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:

@@ -19,6 +19,34 @@ from tradewind.frontends.fluent import Stream
 
 
 @dataclass(frozen=True, slots=True)
+class Width:
+    """The packed bytes of a column's values: of each row as rows come, and of each value that is new in its batch."""
+
+    row: float
+    fresh: float
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What a run reads that ends when all that is there has been read: in how many micro-batches, and how many seconds
+    of the streams' own time that is.
+    """
+
+    batches: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """What a look at a stream's data at a site told, for planning alone. Nobody declares it."""
+
+    row_bytes: float | None = None
+    widths: Mapping[str, Width] = field(default_factory=dict)
+    """Of the columns that some query reads."""
+    backlog: Backlog | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DeclaredStream:
     """A stream: its source operator, what is known of it at each site, and what may be done with its rows."""
 
@@ -30,6 +58,8 @@ class DeclaredStream:
     skew: Mapping[str, float] = field(default_factory=dict)
     idle_after: int | None = None
     """Microseconds of silence after which an origin is not waited for any more; None: it always is."""
+    looked_at: Mapping[str, LookedAt] = field(default_factory=dict)
+    """By site."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from tradewind.algebra.durations import format_duration
 from tradewind.algebra.types import MICROS
-from tradewind.frontends.deployment.deployment import DeclaredStream, Deployment
+from tradewind.frontends.deployment.deployment import Backlog, DeclaredStream, Deployment, LookedAt, Width
 
 _FILE = "measured.json"
 
@@ -20,7 +20,9 @@ _FILE = "measured.json"
 @dataclass(slots=True)
 class Figures:
     """What was measured of a stream where nothing is declared: of each origin rows per second, over how many
-    microseconds, and bytes per row; of columns the number of their values, and their skew.
+    microseconds, and bytes per row; of columns the number of their values, and their skew. Besides, of each origin and
+    column the bytes of a row and of a new value; and, for a run that ends when all is read, in how many micro-batches
+    an origin is read, over how many seconds.
     """
 
     rates: dict[str, float] = field(default_factory=dict)
@@ -28,16 +30,30 @@ class Figures:
     weights: dict[str, float] = field(default_factory=dict)
     distinct: dict[str, int] = field(default_factory=dict)
     skew: dict[str, float] = field(default_factory=dict)
+    widths: dict[str, dict[str, tuple[float, float]]] = field(default_factory=dict)
+    backlogs: dict[str, tuple[int, float]] = field(default_factory=dict)
 
     def fill(self, stream: DeclaredStream) -> DeclaredStream:
         """The stream with these figures; what it declares stays."""
-        origins = {}
-        for site, origin in stream.origins.items():
-            more = {"rows_per_second": self.rates.get(site), "row_bytes": self.weights.get(site)}
-            missing = {key: value for key, value in more.items() if getattr(origin, key) is None}
-            origins[site] = origin.model_copy(update=missing)
+        origins = {
+            site: origin.model_copy(update={"rows_per_second": self.rates[site]})
+            if origin.rows_per_second is None and site in self.rates
+            else origin
+            for site, origin in stream.origins.items()
+        }
         distinct, skew = self.distinct | dict(stream.distinct), self.skew | dict(stream.skew)
-        return replace(stream, origins=origins, distinct=distinct, skew=skew)
+        looked_at = {site: self._looked_at(site) for site in stream.origins if site in self._sites}
+        return replace(stream, origins=origins, distinct=distinct, skew=skew, looked_at=looked_at)
+
+    @property
+    def _sites(self) -> frozenset[str]:
+        """The sites at which data were looked at."""
+        return frozenset((*self.weights, *self.widths, *self.backlogs))
+
+    def _looked_at(self, site: str) -> LookedAt:
+        widths = {column: Width(*width) for column, width in self.widths.get(site, {}).items()}
+        backlog = self.backlogs.get(site)
+        return LookedAt(self.weights.get(site), widths, None if backlog is None else Backlog(*backlog))
 
     def lines(self, name: str) -> Iterator[str]:
         """The figures of the stream of a name in words: a line for each origin, and one for all columns."""

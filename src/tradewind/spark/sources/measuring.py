@@ -3,12 +3,15 @@
 Rows per second are rows over the time from the first to the last; distinct counts and skews are estimated from a sample
 of all origins together (`estimates`), and weights by packing some rows as channels do. Only columns that some query
 reads are looked at. What cannot be measured stays undeclared: nothing here ever fails.
+
+A run that ends when all that is there has been read reads it as fast as it can, in micro-batches as long as files and
+limits make them, and not as often as rows came once. So it is also told in how many (`finite`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -28,7 +31,9 @@ from tradewind.rewrites.columns import reads
 from tradewind.spark.packing import weight
 from tradewind.spark.sources.estimates import spread
 from tradewind.spark.sources.figures import Figures, key_of, remember, remembered
+from tradewind.spark.sources.finite import Look, finite
 from tradewind.spark.sources.samples import LOOKED_AT, Place, Sample, place, tried
+from tradewind.spark.sources.widths import runs_to_pack, widths
 
 SAMPLE = 100_000
 """So many rows of a stream are looked at, of all its origins together."""
@@ -36,14 +41,13 @@ _COUNTED = ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "DECIMAL", "DATE"
 """Types of whose values planning wants to know how many there are."""
 _STRAY = 20
 """Times are not trusted if, but for the first and the last hundredth of the rows, they reach so many times less far."""
-_LONG = 300
-"""Shorter runs do not tell how well rows pack."""
-_WEIGHED = 8
-"""About so many runs of an origin are packed."""
 
 
-def measured(found: Deployment, base: Path, state: Path | None = None) -> tuple[Deployment, tuple[str, ...]]:
-    """The deployment with figures where it declares none, and lines for people that say what was measured.
+def measured(
+    found: Deployment, base: Path, state: Path | None = None, *, until_done: bool = False
+) -> tuple[Deployment, tuple[str, ...]]:
+    """The deployment with figures where it declares none, and lines for people that say what was measured. With
+    `until_done` they are those of a run that ends when all that is there has been read.
 
     It is for planning alone: rows are read as was declared. Paths are relative to `base`. With a folder for `state` the
     figures are written down there, and found again by later runs that go on from it: what runs where must not change
@@ -53,7 +57,12 @@ def measured(found: Deployment, base: Path, state: Path | None = None) -> tuple[
     key = key_of(found, wanted)
     known = None if state is None else tried(partial(remembered, state, key))
     if known is None:
-        known = {name: _figures(found.streams[name], columns, base) for name, columns in wanted.items()}
+        looks = {
+            name: _look(found.streams[name], columns, base, until_done=until_done) for name, columns in wanted.items()
+        }
+        if until_done:
+            finite({name: (found.streams[name], look) for name, look in looks.items()})
+        known = {name: look.figures for name, look in looks.items()}
         if state is not None:
             remember(state, key, known)
     streams = {name: known[name].fill(stream) if name in known else stream for name, stream in found.streams.items()}
@@ -79,22 +88,27 @@ def _wanted(found: Deployment) -> dict[str, list[str]]:
     }
 
 
-def _figures(stream: DeclaredStream, columns: Sequence[str], base: Path) -> Figures:
+def _look(stream: DeclaredStream, columns: Sequence[str], base: Path, *, until_done: bool) -> Look:
     """All that is not declared of a stream and can be measured."""
-    figures = Figures()
+    look = Look()
+    figures = look.figures
     for site, origin in stream.origins.items():
         options = tried(partial(checked, origin.format, origin.options)) if origin.format == "rate" else None
-        if options is not None and origin.rows_per_second is None:
-            figures.rates[site] = float(options["rows_per_second"])
+        if options is not None:
+            if origin.rows_per_second is None:
+                figures.rates[site] = float(options["rows_per_second"])
+            look.generated(site, options)
     counted = [name for name in columns if _counts(stream.source.schema.type_of(name))]
     if all(origin.format == "rate" for origin in stream.origins.values()):
         figures.distinct |= _generated(stream, counted)
-        return figures
-    if _complete(stream, counted):
-        return figures
-    samples = _samples(stream, columns, base)
+        return look
+    if _complete(stream, counted) and not until_done:
+        return look
+    places = _places(stream, base)
+    samples = _samples(stream, columns, places)
     for site, sample in samples.items():
         span = tried(partial(_span, sample, stream.source.schema.time))
+        look.sampled(site, sample, places[site].batches, stream.source.schema.time, span)
         if span is not None and stream.origins[site].rows_per_second is None:
             figures.rates[site], figures.spans[site] = (sample.rows - 1) * MICROS / span, span
     _count(stream, counted, list(samples.values()), figures)
@@ -102,7 +116,8 @@ def _figures(stream: DeclaredStream, columns: Sequence[str], base: Path) -> Figu
         if stream.origins[site].row_bytes is None:
             weight = tried(partial(_weight, stream, columns, sample, figures))
             figures.weights |= {} if weight is None else {site: weight}
-    return figures
+            figures.widths[site] = tried(partial(widths, stream.source.schema, columns, sample)) or {}
+    return look
 
 
 def _counts(type_: DataType) -> bool:
@@ -127,13 +142,18 @@ def _most(type_: DataType) -> float:
     return 2 ** (INTEGER_BITS[type_] - 1) - 1 if is_integer(type_) else math.inf
 
 
-def _samples(stream: DeclaredStream, columns: Sequence[str], base: Path) -> dict[str, Sample]:
-    """A sample of each origin that has files with rows in them."""
+def _places(stream: DeclaredStream, base: Path) -> dict[str, Place]:
+    """The files of each origin that has any with rows in them."""
     found: dict[str, Place] = {}
     for site, origin in stream.origins.items():
         at = tried(partial(place, stream.source, origin, base)) if origin.format in LOOKED_AT else None
         if at is not None and at.rows:
             found[site] = at
+    return found
+
+
+def _samples(stream: DeclaredStream, columns: Sequence[str], found: Mapping[str, Place]) -> dict[str, Sample]:
+    """A sample of each origin."""
     time = stream.source.schema.time
     names = list(dict.fromkeys([*columns, *([] if time is None else [time])]))
     total = sum(at.rows for at in found.values())
@@ -184,9 +204,8 @@ def _weight(stream: DeclaredStream, columns: Sequence[str], sample: Sample, figu
             column_bytes(type_, values if rows is None else replace(values, rows=rows)) for type_, values in each
         )
 
-    long = [run for run in sample.runs if run.num_rows >= _LONG]
     real = expected = 0.0
-    for run in long[:: max(1, len(long) // _WEIGHED)]:
+    for run in runs_to_pack(sample):
         batch = run.select(list(columns)).combine_chunks().to_batches()[0]
         real += weight(batch)
         expected += batch.num_rows * predicted(columns, batch.num_rows)

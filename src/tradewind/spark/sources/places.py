@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from tradewind.errors import InputError
 
 _GLOB = "*?[]{}\\"
-_MEGABYTES_256 = 256_000_000
+MOST_BYTES = 256_000_000
+"""So many bytes of files are in one batch at most, unless options say something else."""
 _FOR_EVER = "36500d"
 _MILLISECOND = 1_000_000
 
@@ -44,7 +45,7 @@ def tracked_files(
     if options.get("max_files_per_batch") is not None:
         reader = reader.option("maxFilesPerTrigger", options["max_files_per_batch"])
     else:
-        reader = reader.option("maxBytesPerTrigger", options.get("max_bytes_per_batch") or _MEGABYTES_256)
+        reader = reader.option("maxBytesPerTrigger", options.get("max_bytes_per_batch") or MOST_BYTES)
     # Others may put files there with old times; by itself Spark passes over what is a week older than the newest.
     reader = reader.option("cleanSource", "delete") if own else reader.option("maxFileAge", _FOR_EVER)
     return reader.load(pattern).selectExpr("1 AS new").where("false")

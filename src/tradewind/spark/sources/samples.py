@@ -29,7 +29,7 @@ from tradewind.spark.sources.columnar import by_name, fitted
 from tradewind.spark.sources.excerpts import Excerpt, File, excerpts, spans
 from tradewind.spark.sources.footers import Footer, footer_of
 from tradewind.spark.sources.parsing import Reading
-from tradewind.spark.sources.places import place_of
+from tradewind.spark.sources.places import MOST_BYTES, place_of
 
 LOOKED_AT = ("parquet", "arrow", "json", "csv", "xml", "text", "binary")
 """Formats of files that are looked at. ORC is not: a damaged file can bring its reader down, and all with it."""
@@ -99,6 +99,20 @@ class Place:
             return self.bytes / _ROW_BYTES
         known = sum(file.size for file in self.footers)
         return sum(footer.rows for footer in self.footers.values()) * self.bytes / known if known else 0.0
+
+    @property
+    def batches(self) -> int:
+        """In how many micro-batches a run reads all files, by the limits that its options set."""
+        limits = self.reading.options
+        if limits.get("max_files_per_batch") is not None:
+            return -(-len(self.files) // int(limits["max_files_per_batch"]))
+        most = int(limits.get("max_bytes_per_batch") or MOST_BYTES)
+        batches, held = 1, 0
+        for file in self.files:
+            if held and held + file.size > most:
+                batches, held = batches + 1, 0
+            held += file.size
+        return batches
 
     def sample(self, names: Sequence[str], share: float, most: int) -> Sample:
         """A sample with the named columns: the share of so many rows that this origin has of its stream's data."""
