@@ -38,7 +38,7 @@ def test_planned_bytes_are_within_a_quarter_and_the_plan_is_the_best(spark, case
     links = run(case, _ROWS, spark)
     merged = case.network == "row" and "GROUP BY" in case.sql
     for place, link in enumerate(links):
-        # A site that merges sends on once, or as often as its inputs come if they come far apart.
+        # Planned to be sent on once; but a site's own rows make a batch before what it merges them with comes.
         often = place + 1 if merged else 1
         assert link.ratio > 1 / (1.25 * often), link
         assert link.ratio < (1.6 if case.name == _SKETCH else 1.25), link
