@@ -186,7 +186,7 @@ def run(case: Case, rows: int, spark: Session, planner: str = "exact") -> list[O
         with found.run(state=Path(folder) / "state", spark=spark, planner=planner, network=network) as live:
             live.wait()
             seconds = Progress(True, found, None, rows_aside=True).seconds_of(live.read())
-            links = Flows.of(live).links(live.links(), seconds)
+            links = Flows.of(live).links(live.links(), live.predicted(), seconds)
     return [
         Outcome(one["from"], one["to"], one["bytes"], one["predicted_bytes"], one["rows"], one["messages"])
         for one in links
