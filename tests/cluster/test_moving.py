@@ -53,7 +53,7 @@ queries:
       GROUP BY window(ts, '20 seconds'), item
       QUALIFY row_number() OVER (PARTITION BY window ORDER BY sold DESC, item) <= 3
     deliver: {site: hq, format: parquet, path: out/best}
-    pin: {merge: depot}
+    pin: {partial: depot, merge: depot}
     fresh_within: 3 seconds
 channels: {keep_megabytes: 0.001}
 """

@@ -19,7 +19,7 @@ TEXT = (
     .replace("  - {between: [depot, hq], mbps: 50, ms: 5, usd_per_gb: 0.09}\n", "")
     .replace("[north, depot]", "[north, hq]")
     .replace("      south: {format: parquet, path: data/south, rows_per_second: 100}\n", "")
-    .replace("pin: {merge: depot}", "pin: {merge: hq}")
+    .replace("pin: {partial: depot, merge: depot}", "pin: {partial: hq, merge: hq}")
 )
 
 

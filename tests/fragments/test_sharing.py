@@ -19,7 +19,7 @@ from tradewind.fragments.sharing import MOST, Sharing
 from tradewind.fragments.written import fragment_from_data, fragment_to_data, from_data, to_data
 
 SECOND = 1_000_000
-DELIVERED = FILE.replace("pin: {merge: depot}", "pin: {merge: hq}")
+DELIVERED = FILE.replace("pin: {partial: depot, merge: depot}", "pin: {partial: hq, merge: hq}")
 GROUPS = {
     "by a fraction": ("count(*) AS n", "amount / 3"),
     "by nothing": ("count(*) AS n", "window(ts, '20 seconds')"),

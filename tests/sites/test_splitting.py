@@ -25,7 +25,7 @@ from tradewind.spark.memory import last_commit
 
 pytestmark = pytest.mark.spark
 
-DELIVERED = FILE.replace("pin: {merge: depot}", "pin: {merge: hq}")
+DELIVERED = FILE.replace("pin: {partial: depot, merge: depot}", "pin: {partial: hq, merge: hq}")
 CASES = {"sent on": (FILE, 2), "delivered": (DELIVERED, 2), "set apart from its answers": (DELIVERED, 1)}
 
 

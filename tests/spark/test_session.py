@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+from tradewind.spark import session
 
 pytestmark = [pytest.mark.spark, pytest.mark.faults]
 
@@ -78,3 +84,23 @@ def test_an_agents_spark_has_the_declared_memory_and_its_workers_parent_before_t
         [sys.executable, "-c", AGENT, str(tmp_path)], capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.returncode, done.stdout.split()) == (0, ["700", "True"]), done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_sockets_lie_where_their_paths_fit_and_nothing_is_left_of_a_former_run(tmp_path, monkeypatch, long):
+    """The folder of temporary files may have a long path as well, as a user's own often has."""
+    place = tmp_path / ("x" * 80 if long else "y")
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place if long else "/tmp"))
+    made = [session._sockets(place / "state")["spark.python.unix.domain.socket.dir"] for _ in _twice(place / "state")]
+    assert all(len(one.encode()) <= 60 for one in made)
+    assert not Path(made[0]).exists()
+    assert Path(made[1]).is_dir()
+    shutil.rmtree(made[1])
+
+
+def _twice(folder: Path) -> Iterator[int]:
+    """As two runs would that start in one folder."""
+    folder.mkdir()
+    yield 1
+    yield 2

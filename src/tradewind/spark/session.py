@@ -69,6 +69,7 @@ Session = SparkSession
 _PREFIX = "tradewind-"
 _LONGEST = 60
 """Paths of sockets have at most 108 bytes."""
+_TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - what is made there has a name of its own, and is ours alone
 
 FEW = 200_000
 """Fewer rows than this are done sooner if Spark does not compile their plans, and fit one part on their way."""
@@ -197,13 +198,20 @@ def _short_place(folder: Path) -> str:
     link = folder / "sockets"
     if link.is_symlink():
         former = link.readlink()
-        if former.parent == Path(tempfile.gettempdir()) and former.name.startswith(_PREFIX):
+        if str(former.parent) in _roomy() and former.name.startswith(_PREFIX):
             shutil.rmtree(former, ignore_errors=True)
         link.unlink()
-    made = tempfile.mkdtemp(prefix=_PREFIX)
+    # Eight characters are drawn at random; the folder of temporary files may itself have a path that is too long.
+    short = (place for place in _roomy() if len(f"{place}/{_PREFIX}".encode()) + 8 <= _LONGEST)
+    made = tempfile.mkdtemp(prefix=_PREFIX, dir=next(short, None))
     link.symlink_to(made)
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     return made
+
+
+def _roomy() -> list[str]:
+    """Folders for temporary files that can be written to here."""
+    return [place for place in (tempfile.gettempdir(), *_TEMPORARY) if os.access(place, os.W_OK)]
 
 
 def warm_workers(session: SparkSession) -> None:
