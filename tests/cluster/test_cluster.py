@@ -57,7 +57,9 @@ def test_rows_are_asked_for_and_pushed_from_afar(tmp_path):
         assert cluster.client.post("/v1/streams/taps/rows", {"rows": rows}) == {"pushed": 30}
         cluster.until(lambda: cluster.status()["queries"]["odd"]["final"] == 15, 240, "all rows are there")
         found = cluster.client.get("/v1/queries/odd/rows?limit=3")["rows"]
-        assert found == [{"ts": f"2026-01-01T00:00:0{n}Z", "n": n, "_final": True} for n in (1, 3, 5)]
+        assert found == [{"ts": f"2026-01-01T00:00:{n}Z", "n": n, "_final": True} for n in (25, 27, 29)]
+        oldest = cluster.client.get("/v1/queries/odd/rows?limit=1&oldest=true")
+        assert (oldest["rows"][0]["n"], oldest["left_out"]) == (1, 14)
         with pytest.raises(InputError, match="is no BIGINT"):
             cluster.client.post("/v1/streams/taps/rows", {"rows": [{"ts": "2026-01-01T00:00:00Z", "n": "x"}]})
         with pytest.raises(UnknownNameError):

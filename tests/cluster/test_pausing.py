@@ -24,9 +24,11 @@ def told(stage: Stage, state: str, sites: tuple[str, ...] = (*SITES,)) -> str:
     for site in sites:
         stage.number += 1
         epoch = stage.coordinator._desired.epoch
+        own = [one.name for one in stage.wanted.deployed.fragments if one.site == site]
         report = SiteReport.model_validate({
             "site": site, "agent": "made up", "number": stage.number, "epoch": epoch, "state": state,
             "run": stage.wanted.title, "listens": "127.0.0.1:7",
+            "fragments": {name: {"state": state} for name in own},
         })  # fmt: skip
         stage.coordinator.registry.take(report, stage.now)
     return str(stage.coordinator.status()["state"])

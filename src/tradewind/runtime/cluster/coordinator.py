@@ -99,7 +99,7 @@ class Coordinator(Saves):
     def _changed(self, text: str, called: str, planner: str | None, until_done: bool, fresh: bool) -> Changes:
         found = self._loaded(text, str(self.office.root / _plain_name(called)))
         before = self._desired.wanted
-        after = replace(wanted_of(found, text, planner, self.office.folder / "figures"), until_done=until_done)
+        after = wanted_of(found, text, planner, self.office.folder / "figures", until_done=until_done)
         same = before is not None and before.name == after.name
         plain: Wanted | None = None
         if same and before is not None and before.text == text and before.planner == planner and not fresh:
@@ -122,7 +122,7 @@ class Coordinator(Saves):
     def _changed_from(self, known: Savepoint, text: str, called: str, planner: str | None, until_done: bool) -> Changes:
         """As a deployment that starts from a savepoint: what was added, removed, moved and split by then is so."""
         found, saved = load(text, str(self.office.root / _plain_name(called))), known.wanted
-        after = replace(wanted_of(found, text, planner, self.office.folder / "figures"), until_done=until_done)
+        after = wanted_of(found, text, planner, self.office.folder / "figures", until_done=until_done)
         if (saved.text, saved.planner) == (text, planner):
             after = replace(saved, name=after.name, called=after.called, until_done=until_done)
         else:

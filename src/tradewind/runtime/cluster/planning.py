@@ -25,10 +25,10 @@ from tradewind.runtime.cluster.workers import with_workers
 from tradewind.runtime.planned import Planned, planned
 
 
-def wanted_of(found: Deployment, text: str, planner: str | None, figures: Path) -> Wanted:
+def wanted_of(found: Deployment, text: str, planner: str | None, figures: Path, *, until_done: bool = False) -> Wanted:
     """A deployment as it is to run, planned from what its text declares and what can be measured here."""
     figures.mkdir(parents=True, exist_ok=True)
-    plan = planned(found, planner or "exact", state=figures)
+    plan = planned(found, planner or "exact", state=figures, until_done=until_done)
     horizon = horizon_of(found)
     return Wanted(
         name=Path(found.name).stem,
@@ -39,6 +39,7 @@ def wanted_of(found: Deployment, text: str, planner: str | None, figures: Path) 
         intervals=plan.intervals,
         horizons={one.name: horizon for one in plan.deployed.fragments},
         planner=planner,
+        until_done=until_done,
         flows=flows_of(plan),
         expected=plan.expected,
     )
@@ -60,7 +61,7 @@ def wanted_also(
     # What is split is planned as one, and split again: whoever reads it does not know, and workers are not planned for.
     roads = Roads.of(with_workers(found, wanted.places))
     unsplit = _merged(wanted, roads)
-    plan = _planned_again(unsplit, root, figures).besides(found, channels, state=figures)
+    plan = _planned_again(unsplit, root, figures).besides(found, channels, state=figures, until_done=wanted.until_done)
     horizon = horizon_of(replace(found, queries=new))
     deployed = without(plan.deployed, wanted.removed)
     horizons = {one.name: unsplit.horizons.get(one.name, horizon) for one in deployed.fragments}
@@ -79,11 +80,14 @@ def _planned_again(wanted: Wanted, root: Path, figures: Path) -> Planned:
     """The plan of what is wanted, as it was made; refused if it comes out differently, since it runs as it was."""
     name = str(root / wanted.called)
     found = load(wanted.text, name)
-    plan = _resettled(planned(found, wanted.planner or "exact", state=figures), wanted, 0, found)
+    finite = wanted.until_done
+    plan = planned(found, wanted.planner or "exact", state=figures, until_done=finite)
+    plan = _resettled(plan, wanted, 0, found)
     for place, one in enumerate(wanted.added):
         texts = [earlier.text for earlier in wanted.added[:place]]
         found = load_more(wanted.text, texts, one.text, name, "queries")
-        plan = _resettled(plan.besides(found, one.channels, state=figures), wanted, place + 1, found)
+        plan = plan.besides(found, one.channels, state=figures, until_done=finite)
+        plan = _resettled(plan, wanted, place + 1, found)
     runs = {one.name for one in wanted.deployed.fragments}
     if not runs <= {one.name for one in plan.deployed.fragments}:
         raise RunError("what runs would be planned differently by now.", hint="apply the file with the new queries.")
