@@ -104,6 +104,8 @@ def test_a_savepoint_that_a_site_cannot_take_is_given_up(stage) -> None:
 
 
 def test_a_deployment_that_does_not_fit_is_refused_with_what_differs(stage, monkeypatch) -> None:
+    for module in ("coordinator", "savepoints"):  # nobody answers here
+        monkeypatch.setattr(f"tradewind.runtime.cluster.{module}._PATIENCE", 0.1)
     taken(stage, "noon")
     known = stage.coordinator.known_savepoint("noon")
     generation = stage.wanted.generation
