@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.cluster.clusters import COMMAND, Cluster
 from tests.sites.joined import FILE, RATE, RIGHT, SECONDS, WRONG, laid_out
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 COUNTED = ("bytes", "rows", "messages", "batches", "control_bytes")
 TAPS = """
