@@ -10,6 +10,7 @@ from tests.cli.test_commands import EXAMPLES, ROOT, tradewind
 CDN = ROOT / "examples" / "cdn.yaml"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_are_planned(path, tmp_path):
     picture = tmp_path / "map.svg"

@@ -25,6 +25,7 @@ def optimum(ground, asked):
     return found.cost
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("chunk", range(5))
 def test_four_queries_cost_no_more_than_a_twentieth_above_the_optimum(chunk):
     for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):

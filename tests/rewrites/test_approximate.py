@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.random_graphs import EVENTS
 from tests.shorthand import SECOND, grouped, mapped, sliding, tumbling, where
+from tests.tiers import TIER, Tier
 from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.aggregation import Aggregate
 from tradewind.algebra.operators.base import Operator, walk
@@ -38,7 +39,7 @@ def skewed(chance: random.Random, count: int) -> list[tuple]:
     return rows
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80 if TIER is Tier.ALL else 30, deadline=None)
 @given(
     st.builds(
         lambda counted, window, keys: grouped(Union(SOURCES), keys, window, v=counted),

@@ -10,6 +10,7 @@ from tests.random_data import random_data
 from tests.random_graphs import EVENTS, ORIGINS
 from tests.rewrites.comparing import plain
 from tests.shorthand import SECOND, grouped, mapped, session, sliding, stream, tumbling, where
+from tests.tiers import TIER, Tier
 from tradewind.algebra.graph import Graph
 from tradewind.algebra.operators.base import Operator
 from tradewind.algebra.operators.core import Source, Top, Union
@@ -52,7 +53,7 @@ def shown(rows):
     return sorted(map(plain, rows.elements()), key=repr)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60 if TIER is Tier.ALL else 25, deadline=None)
 @given(tops(), st.randoms(use_true_random=False))
 def test_answers_are_the_same_at_every_moment_and_final_as_soon(top: Top, chance: random.Random) -> None:
     before = Graph.of(result=top)

@@ -344,6 +344,7 @@ def in_batches(columns: int, chance: np.random.Generator, batches: int, many: in
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", LARGE)
 def test_many_rows_of_many_groups(kind: str) -> None:
     """Nothing is late, so all that is settled can be forgotten at once; only the end is compared."""

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import tradewind as tw
 from tests.spark.sources.writing import ALL, rows
+from tests.tiers import TIER, Tier
 from tradewind.algebra.graph import Graph
 from tradewind.algebra.schema import Schema, parse_schema
 from tradewind.interpreter.run import answer
@@ -69,7 +70,7 @@ def test_what_holds_nothing_new(found) -> None:
 
 
 @pytest.mark.spark
-@settings(max_examples=3)
+@settings(max_examples=3 if TIER is Tier.ALL else 1)
 @given(seed=st.integers(0, 10**6), sizes=st.lists(st.sampled_from([1, 63, 64, 65, 300]), min_size=2, max_size=4))
 def test_pulled_rows_are_the_interpreters(spark, tmp_path_factory, seed, sizes) -> None:
     folder = tmp_path_factory.mktemp("carrying")

@@ -86,7 +86,7 @@ def readings(source, seed, count=14):
     return {source.stream: found}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("source", [ADDED, REVISED], ids=["added", "revised"])
 @pytest.mark.parametrize("window", WINDOWS, ids=lambda name: name.replace(" ", "-"))
 def test_every_aggregate_in_every_window(spark, tmp_path, source, window) -> None:
