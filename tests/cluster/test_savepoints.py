@@ -161,7 +161,9 @@ def test_a_site_saves_and_puts_back_state_channels_and_answers(tmp_path) -> None
         address = Address("d-1", "hq", "c")
         create(connection, address)
         first = batch(connection, address, 0)
-        site_saving.save(place / "noon", Saving("noon", "k1"), "d-1", run, server.url, {"q": sink})
+        site_saving.save(
+            place / "noon", Saving("noon", "k1"), title="d-1", run=run, backbone=server.url, sinks={"q": sink}
+        )
         assert site_saving.keys_in(place) == {"noon": "k1"}
         # It all goes on.
         batch(connection, address, 1)
@@ -169,9 +171,10 @@ def test_a_site_saves_and_puts_back_state_channels_and_answers(tmp_path) -> None
         (out / "batch-00000001-0.json").write_text("{}")
         (own / "rows-1.parquet").unlink()
         again = tmp_path / "runs" / "d-2"
+        anew: dict[str, Any] = {"title": "d-2", "run": again, "backbone": server.url, "limits": Limits()}
         with pytest.raises(InputError, match="is another one here"):
-            site_saving.restore(place, Restoring("noon", "k2"), "d-2", again, server.url, {}, Limits())
-        site_saving.restore(place, Restoring("noon", "k1"), "d-2", again, server.url, {"q": sink}, Limits())
+            site_saving.restore(place, Restoring("noon", "k2"), sinks={}, **anew)
+        site_saving.restore(place, Restoring("noon", "k1"), sinks={"q": sink}, **anew)
         assert Reader(connection, Address("d-2", "hq", "c")).commits(0) == [first]
     assert [file.name for file in sink.published()] == ["batch-00000000-0.json"]
     moved = again / "fragments" / "f"

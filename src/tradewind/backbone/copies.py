@@ -77,7 +77,9 @@ async def _restored(
     for known, payload in messages:
         following = await _filled(connection, address, following, int(known["number"]))
         subject = address.commits if known["commit"] else address.parts
-        await _stored(connection, address, subject, payload, known["headers"], following)
+        await _stored(
+            connection, address, subject=subject, payload=payload, headers=known["headers"], expected=following
+        )
         following += 1
     await _filled(connection, address, following, last + 1)
     if head["readers"] is not None:
@@ -86,13 +88,20 @@ async def _restored(
 
 async def _filled(connection: Connection, address: Address, following: int, upto: int) -> int:
     """Stand in for messages that were removed by parts that no commit names: they are trimmed as all such are."""
+    headers = {"crc": f"{zlib.crc32(b''):08x}"}
     for number in range(following, upto):
-        await _stored(connection, address, address.parts, b"", {"crc": f"{zlib.crc32(b''):08x}"}, number)
+        await _stored(connection, address, subject=address.parts, payload=b"", headers=headers, expected=number)
     return upto
 
 
-async def _stored(  # noqa: PLR0917
-    connection: Connection, address: Address, subject: str, payload: bytes, headers: Mapping[str, str], expected: int
+async def _stored(
+    connection: Connection,
+    address: Address,
+    *,
+    subject: str,
+    payload: bytes,
+    headers: Mapping[str, str],
+    expected: int,
 ) -> None:
     guard = {**headers, "Nats-Expected-Last-Sequence": str(expected - 1)}
     number = await connection.patiently(

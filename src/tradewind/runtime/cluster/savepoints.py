@@ -154,7 +154,7 @@ class Saves(Pausing):
         missing = sorted(needed - {one.site for one in reports if one.saved})
         after = replace(wanted, saving=None, paused=not saving.resumes)
         if not missing:
-            now = datetime.fromtimestamp(time.time(), UTC)  # noqa: TID251 - for people
+            now = datetime.fromtimestamp(time.time(), UTC)  # noqa: TID251 - shown to people; nothing is decided by it
             self._keep(Savepoint(saving.name, saving.key, now.isoformat(timespec="seconds"), after))
         elif problem is None and self.clock() - self._saving_since[1] < _LONGEST:
             return

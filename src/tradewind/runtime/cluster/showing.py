@@ -113,7 +113,7 @@ class Showing(Ruling):
 
 def _say_since(status: dict[str, Any]) -> None:
     """Say since when origins are silent and waited for, by the clock, beside for how long."""
-    now = time.time()  # noqa: TID251 - for people
+    now = time.time()  # noqa: TID251 - shown to people; nothing is decided by it
     for query in status["queries"].values():
         for wait in query["waits_for"]:
             wait["since"] = _since(now, wait["seconds"])

@@ -244,8 +244,8 @@ class SiteRun:
             self.folder.parent.mkdir(parents=True, exist_ok=True)
             limits = limits_of(found.channels)
             restore(
-                self.saving.folder, self.wanted.restores, self.wanted.title, self.folder, self.backbone,
-                setting.sinks, limits,
+                self.saving.folder, self.wanted.restores, title=self.wanted.title, run=self.folder,
+                backbone=self.backbone, sinks=setting.sinks, limits=limits,
             )  # fmt: skip
         self._clear(setting)
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -50,7 +50,8 @@ class SiteSaving:
         if self.key != saving.key:
             self.wait()
             self.key = saving.key
-            self._errand = Errand(lambda: save(self.folder / saving.name, saving, title, run, backbone, sinks))
+            place = self.folder / saving.name
+            self._errand = Errand(lambda: save(place, saving, title=title, run=run, backbone=backbone, sinks=sinks))
 
     @property
     def done(self) -> bool:
@@ -73,7 +74,7 @@ class SiteSaving:
         self.key, self._errand = None, None
 
 
-def save(place: Path, saving: Saving, title: str, run: Path, backbone: str, sinks: Mapping[str, Sink]) -> None:  # noqa: PLR0917
+def save(place: Path, saving: Saving, *, title: str, run: Path, backbone: str, sinks: Mapping[str, Sink]) -> None:
     """Take a site's part of a savepoint: its fragments' state, its channels, and what it has delivered."""
     if keys_in(place.parent).get(saving.name) == saving.key:
         return
@@ -95,8 +96,8 @@ def save(place: Path, saving: Saving, title: str, run: Path, backbone: str, sink
     taken(place, filled)
 
 
-def restore(  # noqa: PLR0917
-    savepoints: Path, restoring: Restoring, title: str, run: Path, backbone: str, sinks: Mapping[str, Sink],
+def restore(
+    savepoints: Path, restoring: Restoring, *, title: str, run: Path, backbone: str, sinks: Mapping[str, Sink],
     limits: Limits,
 ) -> None:  # fmt: skip
     """Make a site's part of a savepoint the state of a run that has none yet. Bears repetition: the run's folder is
